@@ -1,0 +1,52 @@
+/*
+ * dataset.h - from the word DATASET on the command line to a matrix that says where it came from.
+ */
+#ifndef MATRIX_DATASET_H
+#define MATRIX_DATASET_H
+
+#include "matrix/csr.h"
+
+#include <stdio.h>
+
+enum dataset_origin {
+    ORIGIN_REAL,      /* a registry name, found as a file with exactly the registry's counts */
+    ORIGIN_FILE,      /* a file the user named */
+    ORIGIN_STAND_IN,  /* a registry name, generated with the published counts and row lengths */
+    ORIGIN_GENERATED, /* rand: or weights: */
+    ORIGIN_SAMPLE     /* the bundled sample */
+};
+
+typedef struct dataset {
+    char name[128]; /* "arxiv", "web.mtx", "rand:rows=1000,deg=8" */
+    enum dataset_origin origin;
+    char source[1024]; /* the file's path, or the generator with every parameter spelled out */
+    csr_matrix matrix;
+} dataset;
+
+/* "real", "file", "stand-in", "generated", "sample": the words of the row schema. */
+const char *dataset_origin_name(enum dataset_origin origin);
+
+/* Opens what `spec` names:
+ *   NULL                     the bundled sample
+ *   arxiv, opt-13b.fc1 ...   a name of datasets/registry.tsv: its file in data_dir (may be NULL),
+ *                            then $SPMM_DATA_DIR, then datasets/data/; else its stand-in
+ *   rand:... weights:...     a generator
+ *   a path                   a file of any format in reader.h, or a lab-format base name
+ * A registry name whose file disagrees with the registry's counts is an error, not a stand-in.
+ * An unknown name fails with STATUS_DATASET and the nearest name in the message. */
+enum status dataset_open(const char *spec, const char *data_dir, dataset *data, error_text *error);
+void dataset_close(dataset *data);
+
+/* The members of a set ("set:graphs"), in registry order; any other spec is a set of itself.
+ * *names is an array of `*count` strings, to be freed with dataset_names_free. */
+enum status dataset_expand(const char *spec, char ***names, size_t *count, error_text *error);
+void dataset_names_free(char **names, size_t count);
+
+/* Writes the registry for --list: name, counts, kind, and whether the real file is here. */
+void dataset_list(FILE *out, const char *data_dir);
+
+/* The folder that holds datasets/registry.tsv: found by walking up from the running program, so
+ * that a lab works from any working directory. NULL if there is none. */
+const char *project_root(void);
+
+#endif

@@ -1,0 +1,13 @@
+/*
+ * nearest.h - "did you mean ...?" for every name a user can mistype.
+ */
+#ifndef MATRIX_NEAREST_H
+#define MATRIX_NEAREST_H
+
+#include <stddef.h>
+
+/* The candidate with the smallest edit distance to `word`, or NULL when none comes near (more than
+ * a third of the longer word differs). `candidates` holds `count` strings. */
+const char *nearest_match(const char *word, const char *const *candidates, size_t count);
+
+#endif

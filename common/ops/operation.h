@@ -1,0 +1,116 @@
+/*
+ * operation.h - what the harness needs to know of an operation (SpMM, SDDMM, ...), and a contender
+ * (a lab, or a vendor's library) of it.
+ *
+ * One file in common/ops defines each operation: its inputs, its fp64 oracle and error bound, its
+ * flop and byte model, and how its contenders are called. The harness works on these two structs
+ * alone and knows no operation by name.
+ */
+#ifndef OPS_OPERATION_H
+#define OPS_OPERATION_H
+
+#include "matrix/csr.h"
+#include "matrix/stats.h"
+
+#include <cuda_runtime_api.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { MAX_TUNABLES = 4, MAX_TUNABLE_VALUES = 8, MAX_OPERANDS = 8 };
+
+/* ---- contenders ------------------------------------------------------------------------------ */
+
+/* A compile-time choice of a kernel that the command line (--set D=2) or the tuner may make. */
+typedef struct tunable {
+    const char *name;    /* "D" */
+    const char *meaning; /* "batches of 32 nonzeros staged between two barriers" */
+    int values[MAX_TUNABLE_VALUES];
+    int num_values;
+    int initial; /* the value used where nobody chooses */
+} tunable;
+
+typedef struct contender {
+    const struct operation *operation; /* set on registration */
+    int lab;                           /* 1, 2, ...; 0 for a vendor's library */
+    const char *name;                  /* "shared_tiles", "cuSPARSE CSR_ALG2" */
+    const char *summary;               /* one line: what it adds to the lab before */
+    const char *precision;             /* "fp32"; NULL means fp32 */
+    int min_compute_capability;        /* 90 for sm_90; 0: any device */
+    bool vendor_default;               /* what the vendor's library picks if one does not choose */
+    tunable tunables[MAX_TUNABLES];    /* ends with the first without a name */
+    struct contender *next;            /* set on registration */
+} contender;
+
+/* Adds a contender to the list, sorted by lab number; vendors come last, in order of registration.
+ * Called before main() by the REGISTER macro of each operation. */
+void contender_register(contender *c, const struct operation *operation);
+
+/* The first contender of this program; the rest follow through ->next. */
+const contender *contenders(void);
+
+int contender_num_tunables(const contender *c);
+
+/* ---- problems -------------------------------------------------------------------------------- */
+
+typedef struct operand {
+    const char *name; /* "B", as messages call it */
+    void *data;       /* host memory */
+    size_t bytes;
+} operand;
+
+/* One operation on one matrix at one width, with its inputs on the host. */
+typedef struct problem {
+    const struct operation *operation;
+    const csr_matrix *A; /* borrowed */
+    row_stats stats;     /* of A's rows */
+    int N;               /* columns of the dense operand */
+    uint64_t seed;
+    operand inputs[MAX_OPERANDS];
+    int num_inputs;
+    int64_t out_rows, out_cols; /* the result is dense, row-major, fp32 */
+    void *own;                  /* what `create` allocated */
+} problem;
+
+/* What one run must move and compute, whatever the kernel: see each operation's model. */
+typedef struct cost_model {
+    double flops;
+    double compulsory_bytes; /* every input read once, the output written once */
+    double gather_bytes;     /* with no reuse: every nonzero fetches its own row of B */
+    double gather_span;      /* bytes of the array gathered from, and ... */
+    double gather_row;       /* ... of one row of it: they decide the gather bandwidth */
+} cost_model;
+
+/* ---- operations ------------------------------------------------------------------------------ */
+
+typedef struct operation {
+    const char *name; /* "spmm" */
+
+    /* Fills inputs, out_rows, out_cols and own from A, N and seed; destroy frees them. */
+    enum status (*create)(problem *p, error_text *error);
+    void (*destroy)(problem *p);
+
+    /* The exact result of output row `row` in fp64 and, for each element, the largest error a
+     * correct kernel of the contender's precision can make. Never derived from a lab. */
+    void (*oracle)(const problem *p, int64_t row, double *reference, double *bound);
+    /* How long the sum behind output row `row` is: for messages and diagnoses. */
+    int64_t (*row_length)(const problem *p, int64_t row);
+
+    void (*cost)(const problem *p, cost_model *model);
+
+    /* Fills tuning[] (one value per tunable, in order) by the contender's own rule. */
+    void (*choose)(const contender *c, const problem *p, int *tuning);
+    /* Calls the contender's prepare on the device copies of the inputs. *instance is what run and
+     * release take. On error nothing is left allocated. */
+    cudaError_t (*prepare)(const contender *c, const problem *p, void *const *d_inputs,
+                           const int *tuning, void **instance);
+    /* Enqueues one complete run: every element of d_output is defined afterwards. */
+    cudaError_t (*run)(void *instance, void *d_output, cudaStream_t stream);
+    void (*release)(void *instance);
+} operation;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,202 @@
+/*
+ * spmm.c - C = A * B with A sparse (CSR), B and C dense and row-major, all fp32.
+ */
+#include "ops/spmm.h"
+
+#include "matrix/random.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROW_PTR, COL_IDX, VALUES, B_DENSE };
+
+/* The host copies in the types the device uses; what an operand does not own it borrows from A. */
+typedef struct spmm_inputs {
+    int32_t *row_ptr;
+    float *values; /* NULL where A brings its own */
+    float *B;
+} spmm_inputs;
+
+static void destroy(problem *p) {
+    spmm_inputs *own = p->own;
+    if (!own) return;
+    free(own->row_ptr);
+    free(own->values);
+    free(own->B);
+    free(own);
+    p->own = NULL;
+}
+
+/* Uniform in [-1, 1), except where no nonzero of A looks: rows of B whose column is empty in A hold
+ * NaN and infinities, which a correct kernel never reads into a result. */
+static void fill_B(const problem *p, float *B, const uint8_t *column_used) {
+    const csr_matrix *A = p->A;
+    uint64_t stream = random_substream(p->seed, B_DENSE);
+#pragma omp parallel for schedule(static)
+    for (int64_t k = 0; k < A->cols; k++)
+        for (int j = 0; j < p->N; j++) {
+            size_t at = (size_t)k * p->N + j;
+            B[at] = column_used[k] ? random_symmetric(stream, at) : k % 2 ? INFINITY : NAN;
+        }
+}
+
+static enum status create(problem *p, error_text *error) {
+    const csr_matrix *A = p->A;
+    enum status status = STATUS_MEMORY;
+    uint8_t *column_used = NULL;
+    if (A->nnz > INT32_MAX)
+        return fail(error, STATUS_MEMORY,
+                    "%lld nonzeros need 64-bit row offsets on the device; the SpMM labs take at "
+                    "most %d",
+                    (long long)A->nnz, INT32_MAX);
+    size_t b_elements = (size_t)A->cols * p->N;
+    spmm_inputs *own = calloc(1, sizeof *own);
+    if (!own) goto no_memory;
+    p->own = own;
+    own->row_ptr = malloc((A->rows + 1) * sizeof *own->row_ptr);
+    own->values = A->values ? NULL : malloc((A->nnz + 1) * sizeof *own->values);
+    own->B = malloc((b_elements + 1) * sizeof *own->B);
+    column_used = calloc(A->cols + 1, 1);
+    if (!own->row_ptr || (!own->values && !A->values) || !own->B || !column_used) goto no_memory;
+
+    for (int64_t i = 0; i <= A->rows; i++)
+        own->row_ptr[i] = (int32_t)A->row_ptr[i];
+    for (int64_t k = 0; k < A->nnz; k++)
+        column_used[A->col_idx[k]] = 1;
+    if (own->values) {
+        uint64_t stream = random_substream(p->seed, VALUES);
+#pragma omp parallel for schedule(static)
+        for (int64_t k = 0; k < A->nnz; k++)
+            own->values[k] = random_symmetric(stream, k);
+    }
+    fill_B(p, own->B, column_used);
+
+    p->inputs[ROW_PTR] = (operand){"A.row_ptr", own->row_ptr, (A->rows + 1) * sizeof(int32_t)};
+    p->inputs[COL_IDX] = (operand){"A.col_idx", A->col_idx, A->nnz * sizeof(int32_t)};
+    p->inputs[VALUES] =
+        (operand){"A.values", own->values ? own->values : A->values, A->nnz * sizeof(float)};
+    p->inputs[B_DENSE] = (operand){"B", own->B, b_elements * sizeof(float)};
+    p->num_inputs = 4;
+    p->out_rows = A->rows;
+    p->out_cols = p->N;
+    status = STATUS_OK;
+    goto done;
+
+no_memory:
+    destroy(p);
+    fail(error, STATUS_MEMORY, "host memory: B of %lld x %d (%.1f GB) does not fit",
+         (long long)A->cols, p->N, b_elements * 4e-9);
+done:
+    free(column_used);
+    return status;
+}
+
+/* Summing n products in fp32, in any order and with or without fused multiply-add, is off by at
+ * most (n + small) * u * sum |a||b| with u = 2^-24 the unit roundoff (Higham, Accuracy and
+ * Stability of Numerical Algorithms, section 3.1). The 4 covers the product's own rounding and the
+ * splitting of a row; n * 2^-149 covers products that underflow to subnormals. An empty row gives
+ * bound 0: exactly zero. */
+static void oracle(const problem *p, int64_t row, double *reference, double *bound) {
+    const csr_matrix *A = p->A;
+    const float *values = p->inputs[VALUES].data, *B = p->inputs[B_DENSE].data;
+    const int N = p->N;
+    for (int j = 0; j < N; j++)
+        reference[j] = bound[j] = 0;
+    for (int64_t k = A->row_ptr[row]; k < A->row_ptr[row + 1]; k++) {
+        const double a = values[k];
+        const float *b = B + (size_t)A->col_idx[k] * N;
+        for (int j = 0; j < N; j++) {
+            double product = a * b[j];
+            reference[j] += product;
+            bound[j] += fabs(product);
+        }
+    }
+    const double n = (double)(A->row_ptr[row + 1] - A->row_ptr[row]);
+    for (int j = 0; j < N; j++)
+        bound[j] = 0x1p-24 * (n + 4) * bound[j] + 0x1p-149 * n;
+}
+
+static int64_t row_length(const problem *p, int64_t row) {
+    return p->A->row_ptr[row + 1] - p->A->row_ptr[row];
+}
+
+/* Compulsory: A once (4 B column + 4 B value a nonzero, 4 B offset a row), B once, C once.
+ * Gather: the same, but every nonzero fetches its own 4N-byte row of B. */
+static void cost(const problem *p, cost_model *model) {
+    const double nnz = p->A->nnz, rows = p->A->rows, cols = p->A->cols, N = p->N;
+    const double sparse = 8 * nnz + 4 * (rows + 1);
+    model->flops = 2 * nnz * N;
+    model->compulsory_bytes = sparse + 4 * N * (rows + cols);
+    model->gather_bytes = sparse + 4 * N * (nnz + rows);
+    model->gather_span = 4 * N * cols;
+    model->gather_row = 4 * N;
+}
+
+static const spmm_contender *spmm(const contender *c) {
+    return (const spmm_contender *)c;
+}
+
+static void choose(const contender *c, const problem *p, int *tuning) {
+    for (int i = 0; i < contender_num_tunables(c); i++)
+        tuning[i] = c->tunables[i].initial;
+    if (spmm(c)->choose) spmm(c)->choose(&p->stats, p->N, tuning);
+}
+
+/* A plan, who it belongs to and the B it multiplies. */
+typedef struct spmm_instance {
+    const spmm_contender *contender;
+    const float *d_B;
+    spmm_plan plan;
+} spmm_instance;
+
+static cudaError_t prepare(const contender *c, const problem *p, void *const *d_inputs,
+                           const int *tuning, void **instance) {
+    spmm_instance *self = calloc(1, sizeof *self);
+    if (!self) return cudaErrorMemoryAllocation;
+    self->contender = spmm(c);
+    self->d_B = d_inputs[B_DENSE];
+    self->plan = (spmm_plan){
+        .A = {.rows = (int)p->A->rows,
+              .cols = (int)p->A->cols,
+              .nnz = (int)p->A->nnz,
+              .d_row_ptr = d_inputs[ROW_PTR],
+              .d_col_idx = d_inputs[COL_IDX],
+              .d_values = d_inputs[VALUES],
+              .host = p->A,
+              .stats = &p->stats},
+        .N = p->N,
+    };
+    memcpy(self->plan.tuning, tuning, contender_num_tunables(c) * sizeof *tuning);
+    cudaError_t error = self->contender->prepare ? self->contender->prepare(&self->plan) : 0;
+    if (error != cudaSuccess) {
+        free(self);
+        return error;
+    }
+    *instance = self;
+    return cudaSuccess;
+}
+
+static cudaError_t run(void *instance, void *d_output, cudaStream_t stream) {
+    spmm_instance *self = instance;
+    return self->contender->run(&self->plan, self->d_B, d_output, stream);
+}
+
+static void release(void *instance) {
+    spmm_instance *self = instance;
+    if (self->contender->release) self->contender->release(&self->plan);
+    free(self);
+}
+
+const operation spmm_operation = {
+    .name = "spmm",
+    .create = create,
+    .destroy = destroy,
+    .oracle = oracle,
+    .row_length = row_length,
+    .cost = cost,
+    .choose = choose,
+    .prepare = prepare,
+    .run = run,
+    .release = release,
+};

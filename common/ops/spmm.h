@@ -1,0 +1,62 @@
+/*
+ * spmm.h - sparse matrix times dense matrix, C = A * B, fp32.
+ *
+ *   A  rows x cols, CSR        B  cols x N, row-major        C  rows x N, row-major
+ *
+ * What a lab of this operation must provide: one spmm_contender, registered with SPMM_REGISTER.
+ */
+#ifndef OPS_SPMM_H
+#define OPS_SPMM_H
+
+#include "ops/operation.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A on the device. Row offsets are 32-bit here: the harness refuses nnz above INT32_MAX. The
+ * arrays are cudaMalloc'ed, hence 256-byte aligned, and must not be written. */
+typedef struct spmm_matrix {
+    int rows, cols, nnz;
+    const int *d_row_ptr; /* rows + 1 */
+    const int *d_col_idx; /* nnz */
+    const float *d_values;
+    const csr_matrix *host; /* the same matrix in host memory, for a prepare that runs there */
+    const row_stats *stats;
+} spmm_matrix;
+
+/* One prepared product: what `prepare` filled and `run` uses. */
+typedef struct spmm_plan {
+    spmm_matrix A;
+    int N;                    /* columns of B and C, any N >= 1 */
+    int tuning[MAX_TUNABLES]; /* the chosen value of each tunable, in order */
+    void *state;              /* what the lab's prepare leaves here; NULL if it has none */
+} spmm_plan;
+
+typedef struct spmm_contender {
+    contender base;
+    /* Optional. Chooses plan-independent tunables from the statistics of A's rows and N alone;
+     * without it every tunable has its initial value. */
+    void (*choose)(const row_stats *stats, int N, int *tuning);
+    /* Optional. Preprocesses A and allocates; timed and reported apart from run. On error it frees
+     * what it allocated. */
+    cudaError_t (*prepare)(spmm_plan *plan);
+    /* Enqueues the product on `stream`. C holds garbage before and must be defined in full after:
+     * whatever zeroing a kernel needs is part of run, and timed. Must not allocate. */
+    cudaError_t (*run)(const spmm_plan *plan, const float *B, float *C, cudaStream_t stream);
+    /* Optional. Frees plan->state. */
+    void (*release)(spmm_plan *plan);
+} spmm_contender;
+
+extern const operation spmm_operation;
+
+/* Registers `lab`, a static spmm_contender, before main() runs. */
+#define SPMM_REGISTER(lab)                                          \
+    __attribute__((constructor)) static void register_##lab(void) { \
+        contender_register(&lab.base, &spmm_operation);             \
+    }
+
+#ifdef __cplusplus
+}
+#endif
+#endif
