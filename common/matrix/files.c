@@ -1,0 +1,82 @@
+#include "matrix/files.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static enum status cannot_write(const char *path, error_text *error) {
+    return fail(error, STATUS_RUNTIME, "%s: cannot write: %s", path, strerror(errno));
+}
+
+enum status output_open(output_file *f, const char *path, error_text *error) {
+    struct stat old;
+    const bool exists = stat(path, &old) == 0;
+    *f = (output_file){0};
+    const int length = snprintf(f->path, sizeof f->path, "%s", path);
+    if (length + sizeof ".XXXXXX" > sizeof f->path)
+        return fail(error, STATUS_RUNTIME, "%.80s...: the path is too long", path);
+
+    if (exists && !S_ISREG(old.st_mode)) {
+        f->stream = fopen(path, "w");
+        return f->stream ? STATUS_OK : cannot_write(path, error);
+    }
+    snprintf(f->temporary, sizeof f->temporary, "%.4080s.XXXXXX", f->path);
+    const int fd = mkstemp(f->temporary);
+    if (fd < 0) return cannot_write(path, error);
+    /* mkstemp makes files private; the result gets the mode any new file, or the old one, has. */
+    const mode_t mask = umask(0);
+    umask(mask);
+    fchmod(fd, exists ? old.st_mode & 07777 : 0666 & ~mask);
+    f->stream = fdopen(fd, "w");
+    if (f->stream) return STATUS_OK;
+    close(fd);
+    unlink(f->temporary);
+    return cannot_write(path, error);
+}
+
+enum status output_close(output_file *f, error_text *error) {
+    const bool written = !ferror(f->stream);
+    const bool closed = fclose(f->stream) == 0;
+    f->stream = NULL;
+    if (written && closed && (!*f->temporary || rename(f->temporary, f->path) == 0))
+        return STATUS_OK;
+    enum status status = cannot_write(f->path, error);
+    if (*f->temporary) unlink(f->temporary);
+    return status;
+}
+
+void output_discard(output_file *f) {
+    if (f->stream) fclose(f->stream);
+    if (*f->temporary) unlink(f->temporary);
+    *f = (output_file){0};
+}
+
+/* mkdir -p for one path. */
+static int make_folders(char *path) {
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = 0;
+        const int failed = mkdir(path, 0777) != 0 && errno != EEXIST;
+        *slash = '/';
+        if (failed) return -1;
+    }
+    return mkdir(path, 0777) != 0 && errno != EEXIST ? -1 : 0;
+}
+
+enum status cache_path(const char *name, char *path, size_t bytes, error_text *error) {
+    const char *base = getenv("XDG_CACHE_HOME"), *below = "";
+    if (!base || *base != '/') { /* the XDG specification: relative paths are to be ignored */
+        base = getenv("HOME");
+        below = "/.cache";
+    }
+    if (!base || *base != '/')
+        return fail(error, STATUS_RUNTIME,
+                    "no cache folder: neither XDG_CACHE_HOME nor HOME is set");
+    char folder[2048];
+    if ((size_t)snprintf(folder, sizeof folder, "%s%s/spmm-lab", base, below) >= sizeof folder ||
+        (size_t)snprintf(path, bytes, "%s/%s", folder, name) >= bytes)
+        return fail(error, STATUS_RUNTIME, "%.80s...: the cache folder's path is too long", base);
+    return make_folders(folder) == 0 ? STATUS_OK : cannot_write(folder, error);
+}

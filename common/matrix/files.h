@@ -1,0 +1,33 @@
+/*
+ * files.h - writing files so that nothing is ever lost or half-written, and where caches live.
+ */
+#ifndef MATRIX_FILES_H
+#define MATRIX_FILES_H
+
+#include "matrix/status.h"
+
+#include <stdio.h>
+
+/* A file being written: what is written goes to a temporary file in the same folder, and
+ * output_close renames it over `path`, so that a reader sees the old contents or the new. A path
+ * that exists and is no regular file (/dev/stdout, a pipe) is written directly. */
+typedef struct output_file {
+    FILE *stream;
+    char path[4096];
+    char temporary[4096]; /* empty: written directly */
+} output_file;
+
+/* STATUS_RUNTIME, with the reason, if `path` cannot be written. */
+enum status output_open(output_file *f, const char *path, error_text *error);
+
+/* Closes and renames. On any failure, also of an earlier write, the old file stays as it was. */
+enum status output_close(output_file *f, error_text *error);
+
+/* Gives up: removes the temporary file. */
+void output_discard(output_file *f);
+
+/* The path of `name` in the suite's cache folder, $XDG_CACHE_HOME/spmm-lab (default
+ * ~/.cache/spmm-lab), which is made if need be. STATUS_RUNTIME if there is no such place. */
+enum status cache_path(const char *name, char *path, size_t bytes, error_text *error);
+
+#endif
