@@ -18,13 +18,13 @@ extern "C" {
 #endif
 
 typedef struct csr_matrix {
-    int64_t rows, cols;   /* 0 .. INT32_MAX each */
-    int64_t nnz;          /* == row_ptr[rows] */
-    int64_t *row_ptr;     /* rows + 1 offsets, 64-bit: products of large graphs pass 2^31 */
-    int32_t *col_idx;     /* nnz column numbers, 0-based */
-    float *values;        /* nnz values, or NULL: only the pattern is known */
-    void *mapping;        /* non-NULL: the arrays lie in this read-only file mapping ... */
-    size_t mapping_bytes; /* ... of this size */
+    int64_t rows, cols; /* 0 .. INT32_MAX each */
+    int64_t nnz;        /* == row_ptr[rows] */
+    int64_t *row_ptr;   /* rows + 1 offsets, 64-bit: products of large graphs pass 2^31 */
+    int32_t *col_idx;   /* nnz column numbers, 0-based */
+    float *values;      /* nnz values, or NULL: only the pattern is known */
+    void *mapping;      /* non-NULL: a read-only file mapping; the arrays that lie inside it ... */
+    size_t mapping_bytes; /* ... belong to it, the others to the heap */
 } csr_matrix;
 
 /* Allocates the arrays of a rows x cols matrix with nnz entries; values only if asked for.
@@ -49,7 +49,9 @@ typedef struct coo_list {
     float *value; /* NULL: pattern */
 } coo_list;
 
-/* Makes room for `capacity` entries (a hint; coo_push grows as needed). */
+/* Makes room for `capacity` entries: a hint that is cut at a million, because it often comes from a
+ * file's header, which proves nothing. coo_push grows the list as needed and fails with
+ * STATUS_MEMORY when the machine has no more room. */
 enum status coo_init(coo_list *list, int64_t capacity, bool with_values, error_text *error);
 enum status coo_push(coo_list *list, int32_t row, int32_t col, float value, error_text *error);
 void coo_free(coo_list *list);

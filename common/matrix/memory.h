@@ -1,0 +1,23 @@
+/*
+ * memory.h - will it fit? Asked before every large allocation.
+ *
+ * Linux grants nearly any malloc and kills the process when the pages are touched; a course machine
+ * is better served by one line that says how much is missing.
+ */
+#ifndef MATRIX_MEMORY_H
+#define MATRIX_MEMORY_H
+
+#include "matrix/status.h"
+
+#include <stdint.h>
+
+/* Bytes that this process can still touch without swapping: the kernel's MemAvailable, or less
+ * where a control group (a container, a batch job) sets a limit. INT64_MAX where neither is told.
+ */
+int64_t memory_available(void);
+
+/* STATUS_MEMORY, with both numbers in the message, if `bytes` exceed what is available. `what`
+ * names the thing that needs them ("the matrix"). */
+enum status memory_check(int64_t bytes, const char *what, error_text *error);
+
+#endif
