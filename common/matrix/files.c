@@ -15,6 +15,8 @@ enum status output_open(output_file *f, const char *path, error_text *error) {
     struct stat old;
     const bool exists = stat(path, &old) == 0;
     *f = (output_file){0};
+    char real[4096]; /* what a symbolic link points to is replaced, not the link */
+    if (exists && realpath(path, real)) path = real;
     const int length = snprintf(f->path, sizeof f->path, "%s", path);
     if (length + sizeof ".XXXXXX" > sizeof f->path)
         return fail(error, STATUS_RUNTIME, "%.80s...: the path is too long", path);

@@ -143,9 +143,8 @@ static void choose(const contender *c, const problem *p, int *tuning) {
     if (spmm(c)->choose) spmm(c)->choose(&p->stats, p->N, tuning);
 }
 
-/* A plan, who it belongs to and the B it multiplies. */
+/* A plan and the B it multiplies. */
 typedef struct spmm_instance {
-    const spmm_contender *contender;
     const float *d_B;
     spmm_plan plan;
 } spmm_instance;
@@ -154,7 +153,6 @@ static cudaError_t prepare(const contender *c, const problem *p, void *const *d_
                            const int *tuning, void **instance) {
     spmm_instance *self = calloc(1, sizeof *self);
     if (!self) return cudaErrorMemoryAllocation;
-    self->contender = spmm(c);
     self->d_B = d_inputs[B_DENSE];
     self->plan = (spmm_plan){
         .A = {.rows = (int)p->A->rows,
@@ -166,9 +164,11 @@ static cudaError_t prepare(const contender *c, const problem *p, void *const *d_
               .host = p->A,
               .stats = &p->stats},
         .N = p->N,
+        .contender = spmm(c),
     };
     memcpy(self->plan.tuning, tuning, contender_num_tunables(c) * sizeof *tuning);
-    cudaError_t error = self->contender->prepare ? self->contender->prepare(&self->plan) : 0;
+    cudaError_t error = cudaSuccess;
+    if (spmm(c)->prepare) error = spmm(c)->prepare(&self->plan);
     if (error != cudaSuccess) {
         free(self);
         return error;
@@ -179,12 +179,12 @@ static cudaError_t prepare(const contender *c, const problem *p, void *const *d_
 
 static cudaError_t run(void *instance, void *d_output, cudaStream_t stream) {
     spmm_instance *self = instance;
-    return self->contender->run(&self->plan, self->d_B, d_output, stream);
+    return self->plan.contender->run(&self->plan, self->d_B, d_output, stream);
 }
 
 static void release(void *instance) {
     spmm_instance *self = instance;
-    if (self->contender->release) self->contender->release(&self->plan);
+    if (self->plan.contender->release) self->plan.contender->release(&self->plan);
     free(self);
 }
 

@@ -28,9 +28,10 @@ typedef struct spmm_matrix {
 /* One prepared product: what `prepare` filled and `run` uses. */
 typedef struct spmm_plan {
     spmm_matrix A;
-    int N;                    /* columns of B and C, any N >= 1 */
-    int tuning[MAX_TUNABLES]; /* the chosen value of each tunable, in order */
-    void *state;              /* what the lab's prepare leaves here; NULL if it has none */
+    int N;                                  /* columns of B and C, any N >= 1 */
+    int tuning[MAX_TUNABLES];               /* the chosen value of each tunable, in order */
+    const struct spmm_contender *contender; /* whose plan it is: for code that serves several */
+    void *state; /* what the lab's prepare leaves here; NULL if it has none */
 } spmm_plan;
 
 typedef struct spmm_contender {

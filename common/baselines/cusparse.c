@@ -1,0 +1,151 @@
+/*
+ * cusparse.c - NVIDIA's cuSPARSE as a contender for SpMM: every CSR algorithm with and without
+ * preprocessing, and the COO algorithm that balances by nonzeros.
+ *
+ * Handles, descriptors and buffers are made in prepare, so that run is cusparseSpMM alone.
+ * Source: the cuSPARSE documentation of cusparseSpMM, generic API, CUDA 12 and 13.
+ */
+#include "device/cuda_try.h"
+#include "ops/spmm.h"
+
+#include <cusparse.h>
+#include <stdlib.h>
+
+typedef struct cusparse_contender {
+    spmm_contender spmm;
+    cusparseSpMMAlg_t algorithm;
+    bool coo, preprocess;
+} cusparse_contender;
+
+typedef struct cusparse_state {
+    cusparseHandle_t handle;
+    cusparseSpMatDescr_t A;
+    cusparseDnMatDescr_t B, C;
+    cusparseSpMMAlg_t algorithm;
+    void *buffer;
+    int *d_row_idx; /* COO: the row of each nonzero */
+} cusparse_state;
+
+static const float ONE = 1, ZERO = 0;
+
+/* What the library cannot do on this problem is "not supported", a skip, and no failure of ours. */
+static cudaError_t as_cuda_error(cusparseStatus_t status) {
+    switch (status) {
+    case CUSPARSE_STATUS_SUCCESS:
+        return cudaSuccess;
+    case CUSPARSE_STATUS_ALLOC_FAILED:
+    case CUSPARSE_STATUS_INSUFFICIENT_RESOURCES:
+        return cudaErrorMemoryAllocation;
+    case CUSPARSE_STATUS_INVALID_VALUE:
+    case CUSPARSE_STATUS_ARCH_MISMATCH:
+    case CUSPARSE_STATUS_NOT_SUPPORTED:
+        return cudaErrorNotSupported;
+    default:
+        return cudaErrorUnknown;
+    }
+}
+
+#define CUSPARSE_TRY(call) CUDA_TRY(as_cuda_error(call))
+
+static void release(spmm_plan *plan) {
+    cusparse_state *s = plan->state;
+    if (!s) return;
+    if (s->A) cusparseDestroySpMat(s->A);
+    if (s->B) cusparseDestroyDnMat(s->B);
+    if (s->C) cusparseDestroyDnMat(s->C);
+    if (s->handle) cusparseDestroy(s->handle);
+    cudaFree(s->buffer);
+    cudaFree(s->d_row_idx);
+    free(s);
+    plan->state = NULL;
+}
+
+static cudaError_t make_A(const spmm_matrix *A, bool coo, cusparse_state *s) {
+    /* The descriptors take non-const pointers; SpMM does not write through them. */
+    int *row_ptr = (int *)A->d_row_ptr, *col_idx = (int *)A->d_col_idx;
+    float *values = (float *)A->d_values;
+    if (coo) {
+        CUDA_TRY(cudaMalloc((void **)&s->d_row_idx, (size_t)A->nnz * sizeof(int) + 1));
+        CUSPARSE_TRY(cusparseXcsr2coo(s->handle, row_ptr, A->nnz, A->rows, s->d_row_idx,
+                                      CUSPARSE_INDEX_BASE_ZERO));
+        CUSPARSE_TRY(cusparseCreateCoo(&s->A, A->rows, A->cols, A->nnz, s->d_row_idx, col_idx,
+                                       values, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO,
+                                       CUDA_R_32F));
+    } else {
+        CUSPARSE_TRY(cusparseCreateCsr(&s->A, A->rows, A->cols, A->nnz, row_ptr, col_idx, values,
+                                       CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I,
+                                       CUSPARSE_INDEX_BASE_ZERO, CUDA_R_32F));
+    }
+    return cudaSuccess;
+}
+
+static cudaError_t fill_state(const spmm_plan *plan, cusparse_state *s) {
+    const cusparse_contender *self = (const cusparse_contender *)plan->contender;
+    const spmm_matrix *A = &plan->A;
+    const cusparseOperation_t as_is = CUSPARSE_OPERATION_NON_TRANSPOSE;
+    const int N = plan->N;
+    size_t bytes;
+    /* run sets the real B and C; until then any device address stands for them, since neither
+     * cusparseSpMM_bufferSize nor _preprocess reads dense values. */
+    float *placeholder = (float *)A->d_values;
+
+    s->algorithm = self->algorithm;
+    CUSPARSE_TRY(cusparseCreate(&s->handle));
+    CUDA_TRY(make_A(A, self->coo, s));
+    CUSPARSE_TRY(
+        cusparseCreateDnMat(&s->B, A->cols, N, N, placeholder, CUDA_R_32F, CUSPARSE_ORDER_ROW));
+    CUSPARSE_TRY(
+        cusparseCreateDnMat(&s->C, A->rows, N, N, placeholder, CUDA_R_32F, CUSPARSE_ORDER_ROW));
+    CUSPARSE_TRY(cusparseSpMM_bufferSize(s->handle, as_is, as_is, &ONE, s->A, s->B, &ZERO, s->C,
+                                         CUDA_R_32F, s->algorithm, &bytes));
+    CUDA_TRY(cudaMalloc(&s->buffer, bytes ? bytes : 1));
+    if (self->preprocess)
+        CUSPARSE_TRY(cusparseSpMM_preprocess(s->handle, as_is, as_is, &ONE, s->A, s->B, &ZERO, s->C,
+                                             CUDA_R_32F, s->algorithm, s->buffer));
+    return cudaSuccess;
+}
+
+static cudaError_t prepare(spmm_plan *plan) {
+    plan->state = calloc(1, sizeof(cusparse_state));
+    if (!plan->state) return cudaErrorMemoryAllocation;
+    cudaError_t error = fill_state(plan, plan->state);
+    if (error != cudaSuccess) release(plan);
+    return error;
+}
+
+static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStream_t stream) {
+    cusparse_state *s = plan->state;
+    CUSPARSE_TRY(cusparseSetStream(s->handle, stream));
+    CUSPARSE_TRY(cusparseDnMatSetValues(s->B, (void *)B));
+    CUSPARSE_TRY(cusparseDnMatSetValues(s->C, C));
+    CUSPARSE_TRY(cusparseSpMM(s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE,
+                              CUSPARSE_OPERATION_NON_TRANSPOSE, &ONE, s->A, s->B, &ZERO, s->C,
+                              CUDA_R_32F, s->algorithm, s->buffer));
+    return cudaSuccess;
+}
+
+#define ALGORITHM(title, id, is_coo, with_preprocess, is_default)                   \
+    {                                                                               \
+        .spmm = {.base = {.name = "cuSPARSE " title, .vendor_default = is_default}, \
+                 .prepare = prepare,                                                \
+                 .run = run,                                                        \
+                 .release = release},                                               \
+        .algorithm = id, .coo = is_coo, .preprocess = with_preprocess               \
+    }
+
+static cusparse_contender algorithms[] = {
+    ALGORITHM("CSR_DEFAULT", CUSPARSE_SPMM_ALG_DEFAULT, false, false, true),
+    ALGORITHM("CSR_DEFAULT+preprocess", CUSPARSE_SPMM_ALG_DEFAULT, false, true, false),
+    ALGORITHM("CSR_ALG1", CUSPARSE_SPMM_CSR_ALG1, false, false, false),
+    ALGORITHM("CSR_ALG1+preprocess", CUSPARSE_SPMM_CSR_ALG1, false, true, false),
+    ALGORITHM("CSR_ALG2", CUSPARSE_SPMM_CSR_ALG2, false, false, false),
+    ALGORITHM("CSR_ALG2+preprocess", CUSPARSE_SPMM_CSR_ALG2, false, true, false),
+    ALGORITHM("CSR_ALG3", CUSPARSE_SPMM_CSR_ALG3, false, false, false),
+    ALGORITHM("CSR_ALG3+preprocess", CUSPARSE_SPMM_CSR_ALG3, false, true, false),
+    ALGORITHM("COO_ALG4", CUSPARSE_SPMM_COO_ALG4, true, false, false),
+};
+
+__attribute__((constructor)) static void register_cusparse(void) {
+    for (size_t i = 0; i < sizeof algorithms / sizeof algorithms[0]; i++)
+        contender_register(&algorithms[i].spmm.base, &spmm_operation);
+}

@@ -1,0 +1,59 @@
+/*
+ * main.c - the program of every lab: labN holds labs 1..N of one operation and runs them on
+ * dataset -> problem -> prepare -> check -> time -> row -> report (session.c).
+ */
+#include "harness/device.h"
+#include "harness/provenance.h"
+#include "harness/session.h"
+#include "matrix/dataset.h"
+#include "matrix/reader.h"
+
+static void list_labs(void) {
+    printf("labs of this program:\n");
+    for (const contender *c = contenders(); c; c = c->next) {
+        if (!c->lab) continue;
+        printf("  lab%-2d %-16s %s\n", c->lab, c->name, c->summary);
+        for (int i = 0; i < contender_num_tunables(c); i++) {
+            const tunable *t = &c->tunables[i];
+            printf("        %s =", t->name);
+            for (int k = 0; k < t->num_values; k++)
+                printf(" %d", t->values[k]);
+            printf("  %s\n", t->meaning);
+        }
+    }
+}
+
+static void list_formats(void) {
+    printf("\nfile formats:\n");
+    for (const matrix_reader *r = matrix_readers(); r; r = r->next)
+        printf("  %-8s %s\n", r->name, r->description);
+}
+
+int main(int argc, char **argv) {
+    options o;
+    error_text error;
+    char program[16];
+    snprintf(program, sizeof program, "lab%d", own_lab()->lab);
+    enum status status = options_parse(argc, argv, &o, &error);
+    if (status != STATUS_OK) {
+        fprintf(stderr, "%s: %s\n", program, error.text);
+        return status;
+    }
+    switch (o.mode) {
+    case MODE_HELP:
+        options_help(stdout, argv[0], own_lab()->lab);
+        return STATUS_OK;
+    case MODE_VERSION:
+        printf("%s, commit %s, backend %s\n", program, provenance_commit(), device_backend());
+        return STATUS_OK;
+    case MODE_LIST:
+        list_labs();
+        list_formats();
+        printf("\ndatasets:\n");
+        dataset_list(stdout, o.data_dir);
+        return STATUS_OK;
+    case MODE_RUN:
+        break;
+    }
+    return session_run(&o, program);
+}

@@ -1,0 +1,291 @@
+#include "harness/options.h"
+
+#include "matrix/nearest.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum option_id {
+    OPT_CHECK_ONLY = 256,
+    OPT_BENCH_ONLY,
+    OPT_RUNS,
+    OPT_SEED,
+    OPT_COLD,
+    OPT_WARM,
+    OPT_VS,
+    OPT_TUNE,
+    OPT_SET,
+    OPT_CSV,
+    OPT_JSON,
+    OPT_DATA_DIR,
+    OPT_DEVICE,
+    OPT_LIST,
+    OPT_HELP,
+    OPT_VERSION
+};
+
+/* The one list of options: the parser, the help text and the spelling hints all read it. */
+static const struct {
+    const char *name, *argument;
+    enum option_id id;
+    const char *help;
+} OPTIONS[] = {
+    {"check-only", NULL, OPT_CHECK_ONLY, "check the results, time nothing"},
+    {"bench-only", NULL, OPT_BENCH_ONLY, "check once, after the timed runs, instead of before too"},
+    {"runs", "R", OPT_RUNS, "timed runs (default: 20 to 200, until the median is stable)"},
+    {"seed", "S", OPT_SEED, "seed of the random inputs (default 1)"},
+    {"warm", NULL, OPT_WARM, "leave B and C in the L2 cache between runs (default)"},
+    {"cold", NULL, OPT_COLD, "flush the L2 cache before every run"},
+    {"vs", "RIVAL", OPT_VS,
+     "compare with best or default (the vendor's algorithms), labK, or none"},
+    {"tune", NULL, OPT_TUNE, "measure every setting of the tunables, keep and use the fastest"},
+    {"set", "T=V,...", OPT_SET, "set tunables by hand, e.g. --set D=2,C=4 (--list shows them)"},
+    {"csv", "FILE", OPT_CSV, "write one row a contender as CSV (- for standard output)"},
+    {"json", "FILE", OPT_JSON, "the same rows as JSON"},
+    {"data-dir", "DIR", OPT_DATA_DIR, "look for datasets here before $SPMM_DATA_DIR"},
+    {"device", "I", OPT_DEVICE, "use GPU number I (default 0)"},
+    {"list", NULL, OPT_LIST, "list labs, tunables, datasets and file formats"},
+    {"help", NULL, OPT_HELP, "show this text"},
+    {"version", NULL, OPT_VERSION, "show version, backend and toolkit"},
+};
+enum { NUM_OPTIONS = sizeof OPTIONS / sizeof OPTIONS[0] };
+
+/* Parses all of `text` as an integer in [low, high]. */
+static bool parse_integer(const char *text, long long low, long long high, long long *value) {
+    char *end;
+    errno = 0;
+    *value = strtoll(text, &end, 10);
+    return end != text && !*end && !errno && *value >= low && *value <= high;
+}
+
+static enum status unknown_option(const char *word, error_text *error) {
+    const char *names[NUM_OPTIONS];
+    for (int i = 0; i < NUM_OPTIONS; i++)
+        names[i] = OPTIONS[i].name;
+    char bare[64];
+    snprintf(bare, sizeof bare, "%.*s", (int)strcspn(word, "="), word);
+    const char *near = nearest_match(bare + strspn(bare, "-"), names, NUM_OPTIONS);
+    return near ? fail(error, STATUS_USAGE, "unknown option %s; did you mean --%s?", bare, near)
+                : fail(error, STATUS_USAGE, "unknown option %s (--help lists them)", bare);
+}
+
+/* "32" or "32,64,256" */
+static enum status parse_widths(const char *text, options *o, error_text *error) {
+    char copy[256];
+    if (strlen(text) >= sizeof copy) return fail(error, STATUS_USAGE, "N: the list is too long");
+    strcpy(copy, text);
+    o->num_N = 0;
+    char *rest = copy, *word;
+    while ((word = strsep(&rest, ","))) {
+        long long value;
+        if (!parse_integer(word, 1, 1 << 20, &value))
+            return fail(error, STATUS_USAGE,
+                        "N must be a whole number from 1 to %d, or several as in 32,256; got '%s'",
+                        1 << 20, text);
+        if (o->num_N == MAX_WIDTHS)
+            return fail(error, STATUS_USAGE, "at most %d values of N in one run", MAX_WIDTHS);
+        o->N[o->num_N++] = (int)value;
+    }
+    return STATUS_OK;
+}
+
+static enum status parse_rival(const char *text, options *o, error_text *error) {
+    long long lab;
+    if (!strcmp(text, "best"))
+        o->rivals = RIVALS_BEST;
+    else if (!strcmp(text, "default"))
+        o->rivals = RIVALS_DEFAULT;
+    else if (!strcmp(text, "none"))
+        o->rivals = RIVALS_NONE;
+    else if (!strncmp(text, "lab", 3) && parse_integer(text + 3, 1, 99, &lab)) {
+        o->rivals = RIVALS_LAB;
+        o->rival_lab = (int)lab;
+        for (const contender *c = contenders(); c; c = c->next)
+            if (c->lab == lab) return STATUS_OK;
+        return fail(error, STATUS_USAGE, "--vs %s: this program does not hold that lab (--list)",
+                    text);
+    } else
+        return fail(error, STATUS_USAGE, "--vs %s: choose best, default, none or labK", text);
+    return STATUS_OK;
+}
+
+/* A tunable of that name in any contender of this program. */
+static const tunable *find_tunable(const char *name) {
+    for (const contender *c = contenders(); c; c = c->next)
+        for (int i = 0; i < contender_num_tunables(c); i++)
+            if (!strcmp(c->tunables[i].name, name)) return &c->tunables[i];
+    return NULL;
+}
+
+static enum status parse_settings(const char *text, options *o, error_text *error) {
+    char copy[128];
+    snprintf(copy, sizeof copy, "%s", text);
+    char *rest = copy, *word;
+    while ((word = strsep(&rest, ","))) {
+        char *equals = strchr(word, '=');
+        long long value;
+        if (!equals || !parse_integer(equals + 1, INT_MIN, INT_MAX, &value))
+            return fail(error, STATUS_USAGE, "--set %s: expected NAME=NUMBER,...", text);
+        *equals = 0;
+        const tunable *t = find_tunable(word);
+        if (!t)
+            return fail(error, STATUS_USAGE, "--set %s: no tunable is called '%s' (--list)", text,
+                        word);
+        bool legal = false;
+        char values[80] = "";
+        for (int i = 0; i < t->num_values; i++) {
+            legal |= t->values[i] == value;
+            size_t used = strlen(values);
+            snprintf(values + used, sizeof values - used, "%s%d", i ? ", " : "", t->values[i]);
+        }
+        if (!legal)
+            return fail(error, STATUS_USAGE, "--set %s=%lld: choose one of %s", word, value,
+                        values);
+        if (o->num_settings == MAX_TUNABLES)
+            return fail(error, STATUS_USAGE, "--set: at most %d settings", MAX_TUNABLES);
+        setting *s = &o->settings[o->num_settings++];
+        snprintf(s->name, sizeof s->name, "%s", word);
+        s->value = (int)value;
+    }
+    return STATUS_OK;
+}
+
+static enum status parse_option(int id, const char *argument, options *o, error_text *error) {
+    long long value;
+    switch (id) {
+    case OPT_CHECK_ONLY:
+        o->bench = false;
+        break;
+    case OPT_BENCH_ONLY:
+        o->check = false;
+        break;
+    case OPT_COLD:
+        o->l2 = L2_COLD;
+        break;
+    case OPT_WARM:
+        o->l2 = L2_WARM;
+        break;
+    case OPT_TUNE:
+        o->tune = true;
+        break;
+    case OPT_CSV:
+        o->csv_path = argument;
+        break;
+    case OPT_JSON:
+        o->json_path = argument;
+        break;
+    case OPT_DATA_DIR:
+        o->data_dir = argument;
+        break;
+    case OPT_LIST:
+        o->mode = MODE_LIST;
+        break;
+    case OPT_HELP:
+        o->mode = MODE_HELP;
+        break;
+    case OPT_VERSION:
+        o->mode = MODE_VERSION;
+        break;
+    case OPT_VS:
+        return parse_rival(argument, o, error);
+    case OPT_SET:
+        return parse_settings(argument, o, error);
+    case OPT_RUNS:
+        if (!parse_integer(argument, 1, 1000000, &value))
+            return fail(error, STATUS_USAGE, "--runs %s: expected 1 to 1000000", argument);
+        o->runs = (int)value;
+        break;
+    case OPT_SEED:
+        if (!parse_integer(argument, 0, LLONG_MAX, &value))
+            return fail(error, STATUS_USAGE, "--seed %s: expected a whole number from 0", argument);
+        o->seed = (uint64_t)value;
+        break;
+    case OPT_DEVICE:
+        if (!parse_integer(argument, 0, 1023, &value))
+            return fail(error, STATUS_USAGE, "--device %s: expected a whole number from 0",
+                        argument);
+        o->device = (int)value;
+        break;
+    }
+    return STATUS_OK;
+}
+
+enum status options_parse(int argc, char **argv, options *o, error_text *error) {
+    *o = (options){.check = true, .bench = true, .seed = 1, .N = {32}, .num_N = 1};
+    struct option table[NUM_OPTIONS + 1] = {0};
+    for (int i = 0; i < NUM_OPTIONS; i++)
+        table[i] =
+            (struct option){OPTIONS[i].name, OPTIONS[i].argument ? required_argument : no_argument,
+                            NULL, OPTIONS[i].id};
+    opterr = 0;
+    optind = 0; /* start over: the tests parse several command lines */
+    int id;
+    enum status status;
+    while ((id = getopt_long(argc, argv, ":h", table, NULL)) != -1) {
+        const char *word = argv[optind - 1];
+        if (id == ':')
+            return fail(error, STATUS_USAGE, "%s needs a value (--help shows which)", word);
+        if (id == '?') return unknown_option(word, error);
+        status = parse_option(id == 'h' ? OPT_HELP : id, optarg, o, error);
+        if (status != STATUS_OK) return status;
+    }
+    if (argc - optind > 2)
+        return fail(error, STATUS_USAGE, "too many words: '%s' (expected [DATASET [N]])",
+                    argv[optind + 2]);
+    if (!o->check && !o->bench)
+        return fail(error, STATUS_USAGE, "--check-only and --bench-only exclude each other");
+    if (optind < argc) o->dataset = argv[optind];
+    if (optind + 1 < argc) return parse_widths(argv[optind + 1], o, error);
+    return STATUS_OK;
+}
+
+void options_help(FILE *out, const char *program, int lab) {
+    fprintf(
+        out,
+        "usage: %s [DATASET [N]] [--option ...]\n"
+        "\n"
+        "Runs labs 1 to %d on a sparse matrix, checks every element of every result against an\n"
+        "fp64 oracle and, on a GPU, times them beside the vendor's library.\n"
+        "\n"
+        "  DATASET   a name (arxiv), a set (set:graphs), a file (.mtx .smtx .csr .npz, a\n"
+        "            lab-format base name, an edge list; text also .gz), or a generator\n"
+        "            (rand:rows=1000,deg=8,skew=1.5  weights:rows=2048,cols=512,sparsity=0.9).\n"
+        "            Without one, a small bundled sample.\n"
+        "  N         columns of the dense matrix, or several: 32,256 (default 32)\n"
+        "\n",
+        program, lab);
+    for (int i = 0; i < NUM_OPTIONS; i++) {
+        char left[40];
+        snprintf(left, sizeof left, "--%s%s%s", OPTIONS[i].name, OPTIONS[i].argument ? " " : "",
+                 OPTIONS[i].argument ? OPTIONS[i].argument : "");
+        fprintf(out, "  %-16s  %s\n", left, OPTIONS[i].help);
+    }
+    fprintf(out,
+            "\n"
+            "exit status: 0 ok, 1 wrong result, 2 usage, 3 dataset, 4 runtime, 5 out of memory,\n"
+            "             77 skipped (needs a GPU, or a newer one)\n"
+            "\n"
+            "examples:\n"
+            "  %s arxiv 32\n"
+            "  %s rand:rows=2000,deg=12,skew=1.2 100 --check-only\n"
+            "  %s set:graphs 32,256 --csv graphs.csv\n",
+            program, program, program);
+}
+
+void options_flags(const options *o, char *text, size_t bytes) {
+    text[0] = 0;
+    FILE *out = fmemopen(text, bytes, "w");
+    if (!out) return;
+    if (!o->check) fputs("bench-only;", out);
+    if (!o->bench) fputs("check-only;", out);
+    if (o->runs) fprintf(out, "runs=%d;", o->runs);
+    if (o->tune) fputs("tune;", out);
+    for (int i = 0; i < o->num_settings; i++)
+        fprintf(out, "%s=%d;", o->settings[i].name, o->settings[i].value);
+    fclose(out);
+    size_t used = strlen(text);
+    if (used) text[used - 1] = 0; /* the last separator */
+}

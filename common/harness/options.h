@@ -1,0 +1,52 @@
+/*
+ * options.h - the command line, the same for every lab.
+ */
+#ifndef HARNESS_OPTIONS_H
+#define HARNESS_OPTIONS_H
+
+#include "ops/operation.h"
+
+#include <stdio.h>
+
+enum { MAX_WIDTHS = 16 };
+
+enum mode { MODE_RUN, MODE_HELP, MODE_VERSION, MODE_LIST };
+enum l2_state { L2_WARM, L2_COLD };
+enum rivals { RIVALS_BEST, RIVALS_DEFAULT, RIVALS_LAB, RIVALS_NONE };
+
+/* --set D=2,C=4: a value for every tunable of that name. */
+typedef struct setting {
+    char name[16];
+    int value;
+} setting;
+
+typedef struct options {
+    enum mode mode;
+    const char *dataset; /* NULL: the bundled sample */
+    int N[MAX_WIDTHS];   /* widths to run, in the order given */
+    int num_N;
+    bool check, bench; /* what to do: --check-only and --bench-only clear one */
+    int runs;          /* timed runs; 0: as many as a stable median takes */
+    uint64_t seed;
+    enum l2_state l2;
+    enum rivals rivals; /* whom the speedup column compares with, hence who else runs */
+    int rival_lab;      /* for RIVALS_LAB */
+    bool tune;
+    setting settings[MAX_TUNABLES];
+    int num_settings;
+    const char *csv_path, *json_path; /* NULL: none; "-": standard output */
+    const char *data_dir;
+    int device;
+} options;
+
+/* Parses argv. On STATUS_USAGE the message names the word that was wrong and the nearest legal one.
+ */
+enum status options_parse(int argc, char **argv, options *o, error_text *error);
+
+/* The text of --help for the program of lab `lab`. */
+void options_help(FILE *out, const char *program, int lab);
+
+/* The options that change what is measured, as one word for the `flags` column: "runs=50;cold". */
+void options_flags(const options *o, char *text, size_t bytes);
+
+#endif

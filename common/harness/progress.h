@@ -1,0 +1,16 @@
+/*
+ * progress.h - a progress bar on standard error, for people only.
+ */
+#ifndef HARNESS_PROGRESS_H
+#define HARNESS_PROGRESS_H
+
+#include <stddef.h>
+
+/* Shows that step `done` of `total` has begun, with what it does. Prints nothing unless standard
+ * error is a terminal and two seconds have passed since the first call. */
+void progress_show(size_t done, size_t total, const char *what);
+
+/* Removes the bar, so that ordinary output can follow. */
+void progress_clear(void);
+
+#endif

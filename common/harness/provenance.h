@@ -1,0 +1,11 @@
+/*
+ * provenance.h - which code produced a number.
+ */
+#ifndef HARNESS_PROVENANCE_H
+#define HARNESS_PROVENANCE_H
+
+/* The commit this program was built from, "-dirty" appended if tracked files differed from it;
+ * "unknown" outside a git checkout. */
+const char *provenance_commit(void);
+
+#endif

@@ -1,0 +1,98 @@
+#include "harness/results.h"
+
+#include "harness/provenance.h"
+#include "harness/tuning.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* Copies text that is cut where it is too long. */
+#define COPY_TEXT(to, from) snprintf(to, sizeof to, "%.*s", (int)sizeof to - 1, from)
+
+static const char *status_word(enum status status) {
+    switch (status) {
+    case STATUS_OK:
+        return "ok";
+    case STATUS_WRONG:
+        return "wrong";
+    case STATUS_MEMORY:
+        return "oom";
+    case STATUS_SKIPPED:
+        return "skip";
+    default:
+        return "error";
+    }
+}
+
+row result_row(const dataset *d, const problem *p, const contender *c, const int *tuning,
+               const outcome *out, const options *o, const device_info *device,
+               const machine_limits *limits) {
+    row r = {
+        .lab = c->lab,
+        .rows = p->A->rows,
+        .cols = p->A->cols,
+        .nnz = p->A->nnz,
+        .mean_row = p->stats.mean,
+        .max_row = p->stats.max,
+        .cov_row = p->stats.cov,
+        .N = p->N,
+        .seed = o->seed,
+        .prepare_ms = out->prepare_ms,
+        .median_ms = out->timing.median_ms,
+        .iqr_ms = out->timing.iqr_ms,
+        .batch_ms = out->timing.batch_ms,
+        .runs = out->timing.runs,
+        .speedup_vendor_best = NAN,
+        .speedup_vendor_default = NAN,
+        .speedup_lab_before = NAN,
+        .roofline_share = NAN,
+        .worst_error = out->comparison.elements ? out->comparison.worst : NAN,
+    };
+    COPY_TEXT(r.contender, c->name);
+    COPY_TEXT(r.operation, c->operation->name);
+    COPY_TEXT(r.precision, c->precision);
+    COPY_TEXT(r.dataset, d->name);
+    COPY_TEXT(r.origin, dataset_origin_name(d->origin));
+    COPY_TEXT(r.source, d->source);
+    COPY_TEXT(r.backend, device_backend());
+    COPY_TEXT(r.device, device->name);
+    COPY_TEXT(r.driver, device->driver);
+    COPY_TEXT(r.toolkit, device->toolkit);
+    COPY_TEXT(r.commit, provenance_commit());
+    COPY_TEXT(r.l2, o->l2 == L2_COLD ? "cold" : "warm");
+    COPY_TEXT(r.status, status_word(out->status));
+    COPY_TEXT(r.message, out->message);
+    options_flags(o, r.flags, sizeof r.flags);
+    tuning_text(c, tuning, r.tuning, sizeof r.tuning);
+
+    cost_model model;
+    p->operation->cost(p, &model);
+    r.gflops = model.flops / r.median_ms * 1e-6;
+    r.compulsory_gbs = model.compulsory_bytes / r.median_ms * 1e-6;
+    r.gather_gbs = model.gather_bytes / r.median_ms * 1e-6;
+    if (limits) r.roofline_share = limits_least_ms(limits, &model) / r.median_ms;
+    return r;
+}
+
+void results_compare(row *rows, const contender *const *chosen, size_t count) {
+    const row *best = NULL, *standard = NULL, *before = NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (rows[i].lab || isnan(rows[i].median_ms)) continue;
+        if (!best || rows[i].median_ms < best->median_ms) best = &rows[i];
+        if (chosen[i]->vendor_default) standard = &rows[i];
+    }
+    for (size_t i = 0; i < count; i++) {
+        row *r = &rows[i];
+        if (best) {
+            COPY_TEXT(r->vendor_best, best->contender);
+            r->speedup_vendor_best = best->median_ms / r->median_ms;
+        }
+        if (standard) {
+            COPY_TEXT(r->vendor_default, standard->contender);
+            r->speedup_vendor_default = standard->median_ms / r->median_ms;
+        }
+        if (!r->lab) continue;
+        if (before) r->speedup_lab_before = before->median_ms / r->median_ms;
+        if (!isnan(r->median_ms)) before = r;
+    }
+}

@@ -1,0 +1,20 @@
+/*
+ * results.h - from what was measured to the rows that are reported.
+ */
+#ifndef HARNESS_RESULTS_H
+#define HARNESS_RESULTS_H
+
+#include "harness/limits.h"
+#include "harness/row.h"
+#include "harness/workbench.h"
+#include "matrix/dataset.h"
+
+/* The row of contender `c` on `p`. `limits` may be NULL: then there is no roofline. */
+row result_row(const dataset *d, const problem *p, const contender *c, const int *tuning,
+               const outcome *out, const options *o, const device_info *device,
+               const machine_limits *limits);
+
+/* Fills the speedup columns of the rows of one matrix at one width; rows[i] is of chosen[i]. */
+void results_compare(row *rows, const contender *const *chosen, size_t count);
+
+#endif

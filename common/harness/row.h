@@ -1,0 +1,59 @@
+/*
+ * row.h - one measured result: the struct behind the table, the CSV and the JSON.
+ */
+#ifndef HARNESS_ROW_H
+#define HARNESS_ROW_H
+
+#include "matrix/status.h"
+
+#include <stdbool.h>
+
+#include <stdint.h>
+#include <stdio.h>
+
+enum { ROW_SCHEMA = 1 }; /* raised whenever a field is renamed, removed or changes its meaning */
+
+/* Numbers that were not measured are NAN: an empty CSV cell, null in JSON, "-" in the table. */
+typedef struct row {
+    int lab; /* 0: a vendor's library */
+    char contender[48];
+    char operation[16], precision[8];
+    char dataset[128], origin[12], source[256];
+    int64_t rows, cols, nnz;
+    double mean_row, max_row, cov_row;
+    int N;
+    char backend[8], device[64], driver[24], toolkit[24], commit[24];
+    char flags[96], tuning[64];
+    uint64_t seed;
+    char l2[8];
+    double prepare_ms, median_ms, iqr_ms, batch_ms;
+    int runs;
+    double gflops, compulsory_gbs, gather_gbs;
+    double roofline_share; /* least time by the machine's limits over the measured time */
+    char vendor_best[48], vendor_default[48];
+    double speedup_vendor_best, speedup_vendor_default;
+    double speedup_lab_before;
+    double worst_error; /* largest error over its bound; at most 1 where status is ok */
+    char status[8];     /* ok, wrong, oom, skip, error */
+    char message[256];  /* why, where status is not ok */
+} row;
+
+/* A growing list of rows. */
+typedef struct row_list {
+    row *rows;
+    size_t count, capacity;
+} row_list;
+
+enum status row_list_add(row_list *list, const row *rows, size_t count, error_text *error);
+void row_list_free(row_list *list);
+
+void rows_write_csv(FILE *out, const row *rows, size_t count);
+void rows_write_json(FILE *out, const row *rows, size_t count);
+
+/* Lets `write` fill the file at `path` (see files.h: the old file stays until the new one is
+ * whole);
+ * "-" is standard output. */
+enum status rows_save(const char *path, void (*write)(FILE *, const row *, size_t), const row *rows,
+                      size_t count, error_text *error);
+
+#endif

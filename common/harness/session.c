@@ -1,0 +1,222 @@
+#include "harness/session.h"
+
+#include "harness/limits.h"
+#include "harness/progress.h"
+#include "harness/results.h"
+#include "harness/row.h"
+#include "harness/table.h"
+#include "harness/tuning.h"
+#include "harness/workbench.h"
+#include "matrix/dataset.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MAX_CONTENDERS = 64 };
+
+/* What stays the same from the first dataset to the last. */
+typedef struct session {
+    const char *program;
+    const options *options;
+    device_info device;
+    machine_limits limits;
+    bool have_limits;
+    const contender *chosen[MAX_CONTENDERS]; /* who is run, in ladder order, vendors last */
+    size_t num_chosen;
+    row_list rows;
+    size_t step, steps; /* for the progress bar */
+    enum status worst;  /* the exit code so far */
+} session;
+
+/* ---- who is run ------------------------------------------------------------------------------ */
+
+const contender *own_lab(void) {
+    const contender *own = NULL;
+    for (const contender *c = contenders(); c; c = c->next)
+        if (c->lab) own = c;
+    return own;
+}
+
+static bool is_chosen(const contender *c, const contender *own, const options *o) {
+    if (c->operation != own->operation) return false;
+    if (c == own) return true;
+    switch (o->rivals) {
+    case RIVALS_BEST:
+        return true;
+    case RIVALS_DEFAULT:
+        return c->lab || c->vendor_default;
+    case RIVALS_LAB:
+        return c->lab == o->rival_lab;
+    case RIVALS_NONE:
+        break;
+    }
+    return false;
+}
+
+static void choose_contenders(session *s) {
+    const contender *own = own_lab();
+    for (const contender *c = contenders(); c; c = c->next)
+        if (is_chosen(c, own, s->options) && s->num_chosen < MAX_CONTENDERS)
+            s->chosen[s->num_chosen++] = c;
+}
+
+/* ---- the exit code --------------------------------------------------------------------------- */
+
+/* Of several things that went wrong the gravest decides. */
+static void note_status(session *s, enum status status) {
+    static const enum status GRAVITY[] = {STATUS_OK,      STATUS_SKIPPED, STATUS_MEMORY,
+                                          STATUS_DATASET, STATUS_RUNTIME, STATUS_USAGE,
+                                          STATUS_WRONG};
+    int now = 0, before = 0;
+    for (int i = 0; i < (int)(sizeof GRAVITY / sizeof GRAVITY[0]); i++) {
+        if (GRAVITY[i] == status) now = i;
+        if (GRAVITY[i] == s->worst) before = i;
+    }
+    if (now > before) s->worst = status;
+}
+
+static void complain(session *s, enum status status, const error_text *error) {
+    progress_clear();
+    fprintf(stderr, "%s: %s\n", s->program, error->text);
+    note_status(s, status);
+}
+
+/* ---- output ---------------------------------------------------------------------------------- */
+
+static bool is_standard_output(const char *path) {
+    return path && !strcmp(path, "-");
+}
+
+/* Rows on standard output leave no room for tables there. */
+static bool rows_go_to_stdout(const options *o) {
+    return is_standard_output(o->csv_path) || is_standard_output(o->json_path);
+}
+
+static void save_rows(session *s) {
+    const options *o = s->options;
+    const row_list *all = &s->rows;
+    error_text error;
+    enum status status = STATUS_OK;
+    if (o->csv_path) status = rows_save(o->csv_path, rows_write_csv, all->rows, all->count, &error);
+    if (status == STATUS_OK && o->json_path)
+        status = rows_save(o->json_path, rows_write_json, all->rows, all->count, &error);
+    if (status != STATUS_OK) complain(s, status, &error);
+}
+
+/* ---- one matrix at one width ----------------------------------------------------------------- */
+
+static const timing NO_TIME = {.median_ms = NAN, .iqr_ms = NAN, .batch_ms = NAN};
+
+/* A lost context spoils whatever follows, so the first runtime error ends the evaluation; the
+ * contenders after it are reported as not run. */
+static void evaluate_all(session *s, const dataset *d, workbench *w, row *rows, outcome *outcomes) {
+    bool lost = false;
+    for (size_t i = 0; i < s->num_chosen; i++) {
+        const contender *c = s->chosen[i];
+        int tuning[MAX_TUNABLES] = {0};
+        char what[200];
+        snprintf(what, sizeof what, "%s N=%d %s", d->name, w->problem->N, c->name);
+        progress_show(s->step++, s->steps, what);
+        if (lost) {
+            outcomes[i] = (outcome){.status = STATUS_RUNTIME,
+                                    .message = "not run: the device failed before",
+                                    .prepare_ms = NAN,
+                                    .timing = NO_TIME};
+        } else {
+            tuning_choose(w, c, tuning);
+            workbench_evaluate(w, c, tuning, &outcomes[i]);
+            lost = outcomes[i].status == STATUS_RUNTIME;
+        }
+        rows[i] = result_row(d, w->problem, c, tuning, &outcomes[i], s->options, &s->device,
+                             s->have_limits ? &s->limits : NULL);
+        note_status(s, outcomes[i].status);
+    }
+    progress_clear();
+}
+
+/* Rows that say why a problem could not be laid out: it did not fit. */
+static void rows_without_room(const session *s, const dataset *d, const problem *p,
+                              enum status status, const error_text *error, row *rows) {
+    const int no_tuning[MAX_TUNABLES] = {0};
+    outcome out = {.status = status, .prepare_ms = NAN, .timing = NO_TIME};
+    snprintf(out.message, sizeof out.message, "%.255s", error->text);
+    for (size_t i = 0; i < s->num_chosen; i++)
+        rows[i] = result_row(d, p, s->chosen[i], no_tuning, &out, s->options, &s->device, NULL);
+}
+
+static void run_width(session *s, const dataset *d, const row_stats *stats, int N) {
+    row rows[MAX_CONTENDERS];
+    outcome outcomes[MAX_CONTENDERS];
+    workbench w;
+    error_text error;
+    problem p = {.operation = s->chosen[0]->operation,
+                 .A = &d->matrix,
+                 .stats = *stats,
+                 .N = N,
+                 .seed = s->options->seed};
+    enum status status = p.operation->create(&p, &error);
+    if (status == STATUS_OK) status = workbench_create(&w, s->options, &s->device, &p, &error);
+    if (status == STATUS_OK) {
+        evaluate_all(s, d, &w, rows, outcomes);
+        results_compare(rows, s->chosen, s->num_chosen);
+        if (!rows_go_to_stdout(s->options)) table_print(stdout, &p, rows, outcomes, s->num_chosen);
+        workbench_destroy(&w);
+    } else {
+        complain(s, status, &error);
+        rows_without_room(s, d, &p, status, &error, rows);
+    }
+    p.operation->destroy(&p);
+    status = row_list_add(&s->rows, rows, s->num_chosen, &error);
+    if (status != STATUS_OK) complain(s, status, &error);
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+static void run_dataset(session *s, const char *name) {
+    dataset d;
+    row_stats stats;
+    error_text error;
+    const size_t step_after = s->step + s->options->num_N * s->num_chosen;
+    progress_show(s->step, s->steps, name ? name : "");
+    enum status status = dataset_open(name, s->options->data_dir, &d, &error);
+    if (status == STATUS_OK) {
+        status = row_stats_compute(&d.matrix, &stats, &error);
+        for (int i = 0; status == STATUS_OK && i < s->options->num_N; i++)
+            run_width(s, &d, &stats, s->options->N[i]);
+        dataset_close(&d);
+    }
+    if (status != STATUS_OK) complain(s, status, &error);
+    s->step = step_after;
+}
+
+static enum status run_datasets(session *s, error_text *error) {
+    char **names;
+    size_t count;
+    enum status status = device_open(s->options->device, &s->device, error);
+    if (status != STATUS_OK) return status;
+    if (s->options->tune && !device_keeps_time())
+        return fail(error, STATUS_SKIPPED,
+                    "--tune measures, and the CPU backend keeps no time: it needs a GPU");
+    s->have_limits = limits_load(s->device.name, &s->limits);
+    status = dataset_expand(s->options->dataset, &names, &count, error);
+    if (status != STATUS_OK) return status;
+    choose_contenders(s);
+    s->steps = count * s->options->num_N * s->num_chosen;
+    for (size_t i = 0; i < count; i++) {
+        run_dataset(s, names[i]);
+        /* Files are rewritten after every dataset: an interrupted run leaves what it has. */
+        if (i + 1 == count || !rows_go_to_stdout(s->options)) save_rows(s);
+    }
+    dataset_names_free(names, count);
+    return STATUS_OK;
+}
+
+enum status session_run(const options *o, const char *program) {
+    static session s; /* large: rows of every contender */
+    error_text error;
+    s = (session){.program = program, .options = o};
+    enum status status = run_datasets(&s, &error);
+    if (status != STATUS_OK) complain(&s, status, &error);
+    row_list_free(&s.rows);
+    return s.worst;
+}

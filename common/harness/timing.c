@@ -1,0 +1,144 @@
+#include "harness/timing.h"
+
+#include "device/cuda_try.h"
+#include "harness/device_tools.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { MIN_RUNS = 20, MAX_RUNS = 200, FEWEST_RUNS = 3, MAX_WARM_UP = 50, BATCH = 20, BATCHES = 5 };
+
+static const double TIME_BUDGET_MS = 3000; /* for all timed runs of one contender */
+static const double SHORT_RUN_MS = 0.1;    /* shorter ones are timed in batches too */
+/* Before every timed group the device spins this long, so that the host has enqueued the runs and
+ * their events by the time the device gets there; else a short run waits for the host half-way. */
+static const double HEAD_START_US = 30, HEAD_START_US_PER_RUN = 4;
+
+typedef struct stopwatch {
+    cudaStream_t stream;
+    cudaEvent_t start, stop;
+    void *flush; /* written before each cold run; NULL when warm */
+    size_t flush_bytes;
+} stopwatch;
+
+static void stopwatch_destroy(stopwatch *w) {
+    if (w->start) cudaEventDestroy(w->start);
+    if (w->stop) cudaEventDestroy(w->stop);
+    if (w->stream) cudaStreamDestroy(w->stream);
+    cudaFree(w->flush);
+}
+
+static cudaError_t stopwatch_create(stopwatch *w, const options *o, size_t l2_bytes) {
+    *w = (stopwatch){0};
+    CUDA_TRY(cudaStreamCreate(&w->stream));
+    CUDA_TRY(cudaEventCreate(&w->start));
+    CUDA_TRY(cudaEventCreate(&w->stop));
+    if (o->l2 == L2_COLD) {
+        /* Twice the cache: whatever the replacement policy keeps, the operands are gone. */
+        w->flush_bytes = 2 * l2_bytes;
+        CUDA_TRY(cudaMalloc(&w->flush, w->flush_bytes));
+    }
+    return cudaSuccess;
+}
+
+/* One timed group of `repeats` runs, in ms per run. */
+static cudaError_t time_group(const stopwatch *w, const operation *op, void *instance,
+                              void *d_output, int repeats, double *ms) {
+    float elapsed;
+    if (w->flush) CUDA_TRY(cudaMemsetAsync(w->flush, 0, w->flush_bytes, w->stream));
+    CUDA_TRY(device_spin(HEAD_START_US + repeats * HEAD_START_US_PER_RUN, w->stream));
+    CUDA_TRY(cudaEventRecord(w->start, w->stream));
+    for (int i = 0; i < repeats; i++)
+        CUDA_TRY(op->run(instance, d_output, w->stream));
+    CUDA_TRY(cudaEventRecord(w->stop, w->stream));
+    CUDA_TRY(cudaEventSynchronize(w->stop));
+    CUDA_TRY(cudaGetLastError());
+    CUDA_TRY(cudaEventElapsedTime(&elapsed, w->start, w->stop));
+    *ms = elapsed / repeats;
+    return cudaSuccess;
+}
+
+static int ascending(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Quantile q of n sorted values, interpolated between the two nearest. */
+static double quantile(const double *sorted, int n, double q) {
+    const double at = q * (n - 1);
+    const int i = (int)at;
+    return i + 1 < n ? sorted[i] + (at - i) * (sorted[i + 1] - sorted[i]) : sorted[n - 1];
+}
+
+/* Sorts the sample and fills runs, median and IQR. */
+static void summarise(double *sample, int n, timing *t) {
+    qsort(sample, n, sizeof *sample, ascending);
+    t->runs = n;
+    t->median_ms = quantile(sample, n, 0.5);
+    t->iqr_ms = quantile(sample, n, 0.75) - quantile(sample, n, 0.25);
+}
+
+/* The standard error of a median is about 1.25 sigma / sqrt(n) and sigma about IQR / 1.35. */
+static bool median_is_known(const timing *t) {
+    return 0.93 * t->iqr_ms <= 0.01 * t->median_ms * sqrt(t->runs);
+}
+
+/* Runs until two successive runs differ by less than 2 %: clocks and caches have settled. */
+static cudaError_t warm_up(const stopwatch *w, const operation *op, void *instance,
+                           void *d_output) {
+    double before, now, spent;
+    CUDA_TRY(time_group(w, op, instance, d_output, 1, &now));
+    spent = now;
+    for (int i = 1; i < MAX_WARM_UP && spent < TIME_BUDGET_MS / 4; i++) {
+        before = now;
+        CUDA_TRY(time_group(w, op, instance, d_output, 1, &now));
+        spent += now;
+        if (i >= 3 && fabs(now - before) < 0.02 * now) break;
+    }
+    return cudaSuccess;
+}
+
+static cudaError_t take_sample(const stopwatch *w, const operation *op, void *instance,
+                               void *d_output, const options *o, double *sample, timing *t) {
+    const int most = o->runs ? o->runs : MAX_RUNS;
+    double spent = 0;
+    int n = 0;
+    while (n < most) {
+        CUDA_TRY(time_group(w, op, instance, d_output, 1, &sample[n]));
+        spent += sample[n++];
+        if (o->runs) continue;
+        if (n >= FEWEST_RUNS && spent > TIME_BUDGET_MS) break;
+        if (n >= MIN_RUNS && n % MIN_RUNS == 0) {
+            summarise(sample, n, t);
+            if (median_is_known(t)) break;
+        }
+    }
+    summarise(sample, n, t);
+    return cudaSuccess;
+}
+
+static cudaError_t take_batches(const stopwatch *w, const operation *op, void *instance,
+                                void *d_output, timing *t) {
+    double batch[BATCHES];
+    for (int i = 0; i < BATCHES; i++)
+        CUDA_TRY(time_group(w, op, instance, d_output, BATCH, &batch[i]));
+    qsort(batch, BATCHES, sizeof *batch, ascending);
+    t->batch_ms = quantile(batch, BATCHES, 0.5);
+    return cudaSuccess;
+}
+
+cudaError_t time_runs(const operation *op, void *instance, void *d_output, const options *o,
+                      size_t l2_bytes, timing *result) {
+    stopwatch w;
+    *result = (timing){.median_ms = NAN, .iqr_ms = NAN, .batch_ms = NAN};
+    double *sample = malloc((o->runs > MAX_RUNS ? o->runs : MAX_RUNS) * sizeof *sample);
+    if (!sample) return cudaErrorMemoryAllocation;
+    cudaError_t error = stopwatch_create(&w, o, l2_bytes);
+    if (error == cudaSuccess) error = warm_up(&w, op, instance, d_output);
+    if (error == cudaSuccess) error = take_sample(&w, op, instance, d_output, o, sample, result);
+    if (error == cudaSuccess && o->l2 == L2_WARM && result->median_ms < SHORT_RUN_MS)
+        error = take_batches(&w, op, instance, d_output, result);
+    stopwatch_destroy(&w);
+    free(sample);
+    return error;
+}

@@ -1,0 +1,24 @@
+/*
+ * timing.h - how long one run takes on a GPU, by the timing contract of the design.
+ */
+#ifndef HARNESS_TIMING_H
+#define HARNESS_TIMING_H
+
+#include "harness/options.h"
+
+typedef struct timing {
+    int runs;         /* timed runs behind the median */
+    double median_ms; /* of single runs, each between two events on the device */
+    double iqr_ms;    /* distance between the quartiles of those runs */
+    double batch_ms;  /* per run, in batches of back-to-back runs: without the launch gap that a
+                         single short run carries. NAN where a run is long or L2 is cold */
+} timing;
+
+/* Times operation->run(instance, d_output, stream). Warms up until the time is stable, then takes
+ * options->runs runs, or 20 to 200 until the median is known to 1 %; a kernel so slow that 20 runs
+ * would take longer than a few seconds gets fewer, at least 3 (`runs` says how many). With cold L2
+ * the cache is flushed before every run, outside the timed region. */
+cudaError_t time_runs(const operation *op, void *instance, void *d_output, const options *o,
+                      size_t l2_bytes, timing *result);
+
+#endif

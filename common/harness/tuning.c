@@ -1,0 +1,112 @@
+#include "harness/tuning.h"
+
+#include "harness/provenance.h"
+#include "matrix/files.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char CACHE_FILE[] = "tuning.tsv";
+
+void tuning_text(const contender *c, const int *tuning, char *text, size_t bytes) {
+    size_t used = 0;
+    text[0] = 0;
+    for (int i = 0; i < contender_num_tunables(c) && used < bytes; i++)
+        used += snprintf(text + used, bytes - used, "%s%s=%d", i ? " " : "", c->tunables[i].name,
+                         tuning[i]);
+}
+
+/* What a remembered choice depends on: the same words mean the same measurement. */
+static void cache_key(const workbench *w, const contender *c, char *key, size_t bytes) {
+    const row_stats *s = &w->problem->stats;
+    snprintf(key, bytes, "%s|%s|%s|N=%d|%lldx%lld|nnz=%lld|max=%lld|cov=%.4f|%s", w->device->name,
+             provenance_commit(), c->name, w->problem->N, (long long)s->rows, (long long)s->cols,
+             (long long)s->nnz, (long long)s->max, s->cov,
+             w->options->l2 == L2_COLD ? "cold" : "warm");
+}
+
+/* The last line of the cache with this key, as numbers. */
+static bool recall(const char *key, int count, int *tuning) {
+    char path[4096], line[1024];
+    bool found = false;
+    FILE *in =
+        cache_path(CACHE_FILE, path, sizeof path, NULL) == STATUS_OK ? fopen(path, "r") : NULL;
+    if (!in) return false;
+    while (fgets(line, sizeof line, in)) {
+        char *at = strchr(line, '\t');
+        if (!at || strlen(key) != (size_t)(at - line) || strncmp(line, key, at - line)) continue;
+        int value[MAX_TUNABLES], n = 0;
+        while (n < count && sscanf(at, "%d", &value[n]) == 1) {
+            n++;
+            at += strspn(at, "\t ");
+            at += strcspn(at, "\t ");
+        }
+        if (n != count) continue;
+        memcpy(tuning, value, count * sizeof *tuning);
+        found = true;
+    }
+    fclose(in);
+    return found;
+}
+
+/* Appends one line; a cache that cannot be written costs the next run a measurement, no more. */
+static void remember(const char *key, int count, const int *tuning) {
+    char path[4096];
+    FILE *out =
+        cache_path(CACHE_FILE, path, sizeof path, NULL) == STATUS_OK ? fopen(path, "a") : NULL;
+    if (!out) return;
+    fputs(key, out);
+    for (int i = 0; i < count; i++)
+        fprintf(out, "\t%d", tuning[i]);
+    fputc('\n', out);
+    fclose(out);
+}
+
+/* The next combination of values, the last tunable running fastest; false after the last one. */
+static bool next_combination(const contender *c, int *index) {
+    for (int i = contender_num_tunables(c) - 1; i >= 0; i--) {
+        if (!c->tunables[i].prepare_only && ++index[i] < c->tunables[i].num_values) return true;
+        index[i] = 0;
+    }
+    return false;
+}
+
+/* Measures every combination on the workbench; leaves tuning[] alone if none came out right. */
+static bool measure_all(workbench *w, const contender *c, int *tuning) {
+    const options *asked = w->options;
+    options brief = *asked; /* one check, after a few runs */
+    brief.check = false;
+    brief.runs = 7;
+    w->options = &brief;
+    double best = INFINITY;
+    int index[MAX_TUNABLES] = {0};
+    const int count = contender_num_tunables(c);
+    do {
+        int candidate[MAX_TUNABLES];
+        outcome out;
+        for (int i = 0; i < count; i++)
+            candidate[i] =
+                c->tunables[i].prepare_only ? tuning[i] : c->tunables[i].values[index[i]];
+        workbench_evaluate(w, c, candidate, &out);
+        if (out.status != STATUS_OK || out.timing.median_ms >= best) continue;
+        best = out.timing.median_ms;
+        memcpy(tuning, candidate, count * sizeof *tuning);
+    } while (next_combination(c, index));
+    w->options = asked;
+    return isfinite(best);
+}
+
+void tuning_choose(workbench *w, const contender *c, int *tuning) {
+    const int count = contender_num_tunables(c);
+    c->operation->choose(c, w->problem, tuning);
+    if (w->options->tune && count) {
+        char key[600];
+        cache_key(w, c, key, sizeof key);
+        if (!recall(key, count, tuning) && measure_all(w, c, tuning)) remember(key, count, tuning);
+    }
+    for (int s = 0; s < w->options->num_settings; s++)
+        for (int i = 0; i < count; i++)
+            if (!strcmp(c->tunables[i].name, w->options->settings[s].name))
+                tuning[i] = w->options->settings[s].value;
+}

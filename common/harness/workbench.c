@@ -1,0 +1,242 @@
+#include "harness/workbench.h"
+
+#include "device/cuda_try.h"
+#include "harness/device_tools.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* ---- the problem on the device --------------------------------------------------------------- */
+
+static size_t output_bytes(const problem *p) {
+    return (size_t)p->out_rows * p->out_cols * sizeof(float);
+}
+
+static enum status check_room(const problem *p, error_text *error) {
+    size_t need = guarded_footprint(output_bytes(p)), room, total;
+    for (int i = 0; i < p->num_inputs; i++)
+        need += guarded_footprint(p->inputs[i].bytes);
+    cudaError_t e = cudaMemGetInfo(&room, &total);
+    if (e != cudaSuccess) return device_fail(e, "asking for the free device memory", error);
+    if (need <= room) return STATUS_OK;
+    return fail(error, STATUS_MEMORY,
+                "the operands take %.2f GB of device memory and %.2f GB are free; try a smaller N",
+                need * 1e-9, room * 1e-9);
+}
+
+static cudaError_t upload(workbench *w) {
+    const problem *p = w->problem;
+    for (int i = 0; i < p->num_inputs; i++) {
+        const operand *in = &p->inputs[i];
+        CUDA_TRY(guarded_alloc(&w->input[i], in->bytes));
+        CUDA_TRY(cudaMemcpy(w->input[i].data, in->data, in->bytes, cudaMemcpyHostToDevice));
+        CUDA_TRY(device_checksum(w->input[i].data, in->bytes, &w->input_hash[i]));
+    }
+    CUDA_TRY(guarded_alloc(&w->output, output_bytes(p)));
+    return cudaSuccess;
+}
+
+void workbench_destroy(workbench *w) {
+    for (int i = 0; i < MAX_OPERANDS; i++)
+        guarded_free(&w->input[i]);
+    guarded_free(&w->output);
+    reference_destroy(&w->reference);
+    free(w->host_output);
+    *w = (workbench){0};
+}
+
+enum status workbench_create(workbench *w, const options *o, const device_info *device,
+                             const problem *p, error_text *error) {
+    *w = (workbench){.options = o, .device = device, .problem = p};
+    enum status status = check_room(p, error);
+    if (status != STATUS_OK) return status;
+    w->host_output = malloc(output_bytes(p) + sizeof(float));
+    if (!w->host_output) {
+        status = fail(error, STATUS_MEMORY, "host memory: a result of %.2f GB does not fit",
+                      output_bytes(p) * 1e-9);
+    } else {
+        cudaError_t e = upload(w);
+        if (e != cudaSuccess) status = device_fail(e, "uploading the operands", error);
+    }
+    if (status == STATUS_OK)
+        reference_create(p, &w->reference);
+    else
+        workbench_destroy(w);
+    return status;
+}
+
+/* ---- one contender --------------------------------------------------------------------------- */
+
+/* A contender that is being evaluated. */
+typedef struct trial {
+    workbench *w;
+    const operation *op;
+    void *instance;
+    outcome *out;
+} trial;
+
+/* Records the first thing that went wrong; returns false so that steps can be chained with &&. */
+static bool set_back(outcome *out, enum status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static bool set_back(outcome *out, enum status status, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    out->status = status;
+    vsnprintf(out->message, sizeof out->message, format, args);
+    va_end(args);
+    return false;
+}
+
+static bool device_ok(const trial *t, cudaError_t e, const char *what) {
+    error_text error;
+    if (e == cudaSuccess) return true;
+    enum status status = device_fail(e, what, &error);
+    return set_back(t->out, status, "%.250s", error.text);
+}
+
+static double now_ms(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1e3 + t.tv_nsec * 1e-6;
+}
+
+static cudaError_t prepare_once(trial *t, const contender *c, const int *tuning, double *ms) {
+    void *d_inputs[MAX_OPERANDS];
+    for (int i = 0; i < t->w->problem->num_inputs; i++)
+        d_inputs[i] = t->w->input[i].data;
+    const double start = now_ms();
+    CUDA_TRY(t->op->prepare(c, t->w->problem, d_inputs, tuning, &t->instance));
+    CUDA_TRY(cudaDeviceSynchronize());
+    *ms = now_ms() - start;
+    return cudaSuccess;
+}
+
+/* On a GPU prepares twice and keeps the second: the first loads the kernels it uses. */
+static bool prepare(trial *t, const contender *c, const int *tuning) {
+    double ms;
+    const bool timed = device_keeps_time() && t->w->options->bench;
+    cudaError_t e = prepare_once(t, c, tuning, &ms);
+    if (e == cudaSuccess && timed) {
+        t->op->release(t->instance);
+        t->instance = NULL;
+        e = prepare_once(t, c, tuning, &ms);
+    }
+    if (e == cudaSuccess && timed) t->out->prepare_ms = ms;
+    return device_ok(t, e, "prepare");
+}
+
+static cudaError_t run_once(const trial *t) {
+    CUDA_TRY(t->op->run(t->instance, t->w->output.data, 0));
+    CUDA_TRY(cudaGetLastError());
+    CUDA_TRY(cudaDeviceSynchronize());
+    return cudaSuccess;
+}
+
+/* Brings the output to the host and compares it. */
+static bool compare(const trial *t, comparison *c) {
+    const workbench *w = t->w;
+    error_text error;
+    if (!device_ok(
+            t, cudaMemcpy(w->host_output, w->output.data, w->output.bytes, cudaMemcpyDeviceToHost),
+            "fetching the result"))
+        return false;
+    if (verify(&w->reference, w->host_output, c, &error) != STATUS_OK)
+        return set_back(t->out, STATUS_MEMORY, "%.250s", error.text);
+    return true;
+}
+
+/* The guards of all arrays and the contents of the inputs are as they were. */
+static bool surroundings_intact(const trial *t) {
+    const workbench *w = t->w;
+    const problem *p = w->problem;
+    for (int i = 0; i <= p->num_inputs; i++) {
+        const bool is_input = i < p->num_inputs;
+        const guarded_array *a = is_input ? &w->input[i] : &w->output;
+        const char *name = is_input ? p->inputs[i].name : "the output";
+        bool intact;
+        int64_t offset;
+        uint64_t hash = 0;
+        if (!device_ok(t, guarded_check(a, &intact, &offset), "reading the guards")) return false;
+        if (!intact && offset < 0)
+            return set_back(t->out, STATUS_WRONG, "wrote %lld bytes before the start of %s",
+                            (long long)-offset, name);
+        if (!intact)
+            return set_back(t->out, STATUS_WRONG, "wrote outside %s, %lld bytes past its end", name,
+                            (long long)(offset - (int64_t)a->bytes));
+        if (!is_input) continue;
+        if (!device_ok(t, device_checksum(a->data, a->bytes, &hash), "checksum")) return false;
+        if (hash != w->input_hash[i])
+            return set_back(t->out, STATUS_WRONG, "modified its input %s", name);
+    }
+    return true;
+}
+
+/* A contender that is right on an output of zeros and wrong on one of NaN adds to what it finds. */
+static bool right_on_zeros(const trial *t) {
+    comparison c;
+    return cudaMemset(t->w->output.data, 0, t->w->output.bytes) == cudaSuccess &&
+           run_once(t) == cudaSuccess && compare(t, &c) && c.bad == 0;
+}
+
+/* Whether three more runs from the same start give different bits. */
+static bool results_vary(const trial *t) {
+    uint64_t first = 0, hash = 0;
+    for (int i = 0; i < 3; i++) {
+        if (guarded_poison(&t->w->output) != cudaSuccess || run_once(t) != cudaSuccess ||
+            device_checksum(t->w->output.data, t->w->output.bytes, &hash) != cudaSuccess)
+            return false;
+        if (i == 0) first = hash;
+        if (hash != first) return true;
+    }
+    return false;
+}
+
+/* Judges the output: after the first run, or (`later`) after further ones on a fresh fill. */
+static bool check(const trial *t, bool later) {
+    outcome *out = t->out;
+    char text[200];
+    if (!compare(t, &out->comparison)) return false;
+    if (out->comparison.bad == 0) return surroundings_intact(t);
+    if (later && out->comparison.unwritten == out->comparison.elements)
+        return set_back(out, STATUS_WRONG, "later runs wrote nothing: the first result was kept");
+    if (right_on_zeros(t))
+        return set_back(out, STATUS_WRONG, "does not zero the output: adds to what it held before");
+    diagnose(t->w->problem, &out->comparison, text, sizeof text);
+    return set_back(out, STATUS_WRONG, "%s%s%s", text, later ? ", in later runs only" : "",
+                    results_vary(t) ? "; results differ from run to run: a race?" : "");
+}
+
+static bool check_first_run(const trial *t) {
+    return device_ok(t, guarded_poison(&t->w->output), "filling the output") &&
+           device_ok(t, run_once(t), "run") && check(t, false);
+}
+
+static bool check_later_runs(const trial *t) {
+    const workbench *w = t->w;
+    const bool timed = device_keeps_time() && w->options->bench;
+    if (!device_ok(t, guarded_poison(&w->output), "filling the output")) return false;
+    cudaError_t e = timed ? time_runs(t->op, t->instance, w->output.data, w->options,
+                                      w->device->l2_bytes, &t->out->timing)
+                          : run_once(t);
+    return device_ok(t, e, "run") && check(t, w->options->check);
+}
+
+void workbench_evaluate(workbench *w, const contender *c, const int *tuning, outcome *out) {
+    const timing no_time = {.median_ms = NAN, .iqr_ms = NAN, .batch_ms = NAN};
+    trial t = {.w = w, .op = c->operation, .out = out};
+    *out = (outcome){.prepare_ms = NAN, .timing = no_time};
+    if (c->min_compute_capability > w->device->compute_capability) {
+        set_back(out, STATUS_SKIPPED, "needs a GPU of compute capability %d.%d or newer",
+                 c->min_compute_capability / 10, c->min_compute_capability % 10);
+        return;
+    }
+    if (!prepare(&t, c, tuning) || (w->options->check && !check_first_run(&t)) ||
+        !check_later_runs(&t)) {
+        out->timing = no_time; /* a wrong result never has a time */
+        out->prepare_ms = NAN;
+    }
+    if (t.instance) t.op->release(t.instance);
+}

@@ -1,0 +1,43 @@
+/*
+ * workbench.h - one problem laid out on the device, and contenders evaluated on it.
+ */
+#ifndef HARNESS_WORKBENCH_H
+#define HARNESS_WORKBENCH_H
+
+#include "harness/device.h"
+#include "harness/options.h"
+#include "harness/row.h"
+#include "harness/timing.h"
+#include "harness/verify.h"
+
+typedef struct workbench {
+    const options *options;
+    const device_info *device;
+    const problem *problem;
+    reference reference;
+    guarded_array input[MAX_OPERANDS], output;
+    uint64_t input_hash[MAX_OPERANDS]; /* of the contents as uploaded */
+    float *host_output;
+} workbench;
+
+/* What became of one contender. */
+typedef struct outcome {
+    enum status status;    /* STATUS_OK; or why there is no time: WRONG, MEMORY, RUNTIME, SKIPPED */
+    char message[256];     /* one sentence where status is not OK */
+    double prepare_ms;     /* NAN under simt */
+    timing timing;         /* NANs unless timed */
+    comparison comparison; /* the comparison that decided; elements == 0 if none was made */
+} outcome;
+
+/* Uploads the problem and computes its oracle. STATUS_MEMORY where the device has too little room,
+ * with the need and the room in the message. On failure nothing is left allocated. */
+enum status workbench_create(workbench *w, const options *o, const device_info *device,
+                             const problem *p, error_text *error);
+void workbench_destroy(workbench *w);
+
+/* Prepares, checks, times and checks again, by the contracts of the design: the output is filled
+ * with NaN before the checked and before the timed runs, guards and inputs are inspected after
+ * both. Under simt, which keeps no time, one more run takes the place of the timed ones. */
+void workbench_evaluate(workbench *w, const contender *c, const int *tuning, outcome *out);
+
+#endif

@@ -1,0 +1,62 @@
+/*
+ * Lab 3 - shared tiles: the row of A is staged in shared memory, 32 nonzeros at a time.
+ *
+ * Idea      Lane l loads nonzero number l of a batch of 32, so A is read in whole lines, once; then
+ *           every lane walks the batch in shared memory, where 32 lanes reading one word cost one
+ *           broadcast.
+ * Changed   Lab 2 loaded col_idx and values from global memory once a nonzero and warp. Lanes beyond
+ *           column N now have work too: they help to load A.
+ * Run       make lab3 && ./lab3 arxiv 32
+ * Watch     Two barriers a batch. The tile belongs to one warp, so __syncwarp() is enough.
+ */
+#include "device/warp.cuh"
+#include "ops/spmm.h"
+
+constexpr int WARPS = 4;        /* a block; each works alone */
+constexpr int TILE = WARP_SIZE; /* nonzeros a batch: one a lane */
+
+__global__ void spmm_shared_tiles_kernel(int rows, int N, const int *__restrict__ row_ptr,
+                                         const int *__restrict__ col_idx,
+                                         const float *__restrict__ values,
+                                         const float *__restrict__ B, float *__restrict__ C)
+{
+    __shared__ int tile_col[WARPS][TILE];
+    __shared__ float tile_value[WARPS][TILE];
+    const int warp = warp_id(), lane = lane_id();
+    const int row = blockIdx.x * WARPS + warp;
+    const int j = blockIdx.y * WARP_SIZE + lane;
+    if (row >= rows) return; /* the whole warp leaves: no lane is missed at a barrier */
+    /* BEGIN STUDENT */
+    const int end = row_ptr[row + 1];
+    float sum = 0;
+    for (int start = row_ptr[row]; start < end; start += TILE) {
+        const int count = min(TILE, end - start);
+        if (lane < count) {
+            tile_col[warp][lane] = col_idx[start + lane];
+            tile_value[warp][lane] = values[start + lane];
+        }
+        __syncwarp(); /* the tile is complete before anyone reads it */
+        if (j < N)
+            for (int k = 0; k < count; k++)
+                sum += tile_value[warp][k] * B[(size_t)tile_col[warp][k] * N + j];
+        __syncwarp(); /* everyone has read the tile before it is overwritten */
+    }
+    if (j < N) C[(size_t)row * N + j] = sum;
+    /* END STUDENT */
+}
+
+static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStream_t stream)
+{
+    const spmm_matrix &A = plan->A;
+    if (A.rows == 0) return cudaSuccess;
+    const dim3 grid((A.rows + WARPS - 1) / WARPS, (plan->N + WARP_SIZE - 1) / WARP_SIZE);
+    spmm_shared_tiles_kernel<<<grid, WARPS * WARP_SIZE, 0, stream>>>(
+        A.rows, plan->N, A.d_row_ptr, A.d_col_idx, A.d_values, B, C);
+    return cudaGetLastError();
+}
+
+static spmm_contender lab3 = {
+    .base = {.lab = 3, .name = "shared_tiles", .summary = "A's row staged in shared memory"},
+    .run = run,
+};
+SPMM_REGISTER(lab3)
