@@ -119,7 +119,7 @@ called() { grep -c "^$1" "$CALLS" || true; }
     stand_in apt-get </dev/null
     stand_in sudo </dev/null
     run_setup
-    fails_with 4 "installed, but not found on PATH: $(signs build)"
+    fails_with 4 "installed, but still not found: $(signs build)"
     grep '^apt-get' "$CALLS" | diff - <(
         echo "apt-get update"
         echo "apt-get install -y --no-install-recommends $(packages build)"
@@ -258,6 +258,15 @@ apt-get install -y --no-install-recommends $(packages build)"
     [ "$status" -eq 0 ]
     grep -q '^python3 -m venv' "$CALLS"
     [ -x "$SUITE/.cuda/bin/nvcc" ]
+}
+
+@test "--cuda: a venv that fails leaves nothing behind" {
+    export NO_PIP=1
+    meet build
+    have_python " venv "
+    run_setup --cuda
+    fails_with 4 "python3 -m venv failed"
+    [ "$(ls -A "$SUITE")" = scripts ]
 }
 
 @test "--cuda without python3 and pip asks apt for them" {
