@@ -29,7 +29,8 @@ typedef struct cusparse_state {
 static const float ONE = 1, ZERO = 0;
 
 /* What the library cannot do on this problem is "not supported", a skip, and no failure of ours. */
-static cudaError_t as_cuda_error(cusparseStatus_t status) {
+static cudaError_t as_cuda_error(cusparseStatus_t status)
+{
     switch (status) {
     case CUSPARSE_STATUS_SUCCESS:
         return cudaSuccess;
@@ -47,7 +48,8 @@ static cudaError_t as_cuda_error(cusparseStatus_t status) {
 
 #define CUSPARSE_TRY(call) CUDA_TRY(as_cuda_error(call))
 
-static void release(spmm_plan *plan) {
+static void release(spmm_plan *plan)
+{
     cusparse_state *s = plan->state;
     if (!s) return;
     if (s->A) cusparseDestroySpMat(s->A);
@@ -60,7 +62,8 @@ static void release(spmm_plan *plan) {
     plan->state = NULL;
 }
 
-static cudaError_t make_A(const spmm_matrix *A, bool coo, cusparse_state *s) {
+static cudaError_t make_A(const spmm_matrix *A, bool coo, cusparse_state *s)
+{
     /* The descriptors take non-const pointers; SpMM does not write through them. */
     int *row_ptr = (int *)A->d_row_ptr, *col_idx = (int *)A->d_col_idx;
     float *values = (float *)A->d_values;
@@ -79,7 +82,8 @@ static cudaError_t make_A(const spmm_matrix *A, bool coo, cusparse_state *s) {
     return cudaSuccess;
 }
 
-static cudaError_t fill_state(const spmm_plan *plan, cusparse_state *s) {
+static cudaError_t fill_state(const spmm_plan *plan, cusparse_state *s)
+{
     const cusparse_contender *self = (const cusparse_contender *)plan->contender;
     const spmm_matrix *A = &plan->A;
     const cusparseOperation_t as_is = CUSPARSE_OPERATION_NON_TRANSPOSE;
@@ -105,7 +109,8 @@ static cudaError_t fill_state(const spmm_plan *plan, cusparse_state *s) {
     return cudaSuccess;
 }
 
-static cudaError_t prepare(spmm_plan *plan) {
+static cudaError_t prepare(spmm_plan *plan)
+{
     plan->state = calloc(1, sizeof(cusparse_state));
     if (!plan->state) return cudaErrorMemoryAllocation;
     cudaError_t error = fill_state(plan, plan->state);
@@ -113,7 +118,8 @@ static cudaError_t prepare(spmm_plan *plan) {
     return error;
 }
 
-static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStream_t stream) {
+static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStream_t stream)
+{
     cusparse_state *s = plan->state;
     CUSPARSE_TRY(cusparseSetStream(s->handle, stream));
     CUSPARSE_TRY(cusparseDnMatSetValues(s->B, (void *)B));
@@ -145,7 +151,8 @@ static cusparse_contender algorithms[] = {
     ALGORITHM("COO_ALG4", CUSPARSE_SPMM_COO_ALG4, true, false, false),
 };
 
-__attribute__((constructor)) static void register_cusparse(void) {
+__attribute__((constructor)) static void register_cusparse(void)
+{
     for (size_t i = 0; i < sizeof algorithms / sizeof algorithms[0]; i++)
         contender_register(&algorithms[i].spmm.base, &spmm_operation);
 }

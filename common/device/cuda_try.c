@@ -5,13 +5,15 @@
 static _Thread_local cudaError_t last_error;
 static _Thread_local char last_text[512];
 
-cudaError_t cuda_failed(cudaError_t error, const char *call, const char *file, int line) {
+cudaError_t cuda_failed(cudaError_t error, const char *call, const char *file, int line)
+{
     last_error = error;
     snprintf(last_text, sizeof last_text, "%s at %s:%d: %s", call, file, line,
              cudaGetErrorString(error));
     return error;
 }
 
-const char *cuda_failure_text(cudaError_t error) {
+const char *cuda_failure_text(cudaError_t error)
+{
     return error == last_error && error != cudaSuccess ? last_text : cudaGetErrorString(error);
 }

@@ -17,7 +17,8 @@ static const char BACKEND[] = "simt";
 enum { GUARD = 64 << 10, FILL = 0xFF };
 
 /* "580.65.06" where the kernel module tells, else the CUDA version the driver supports. */
-static void driver_version(int cuda_version, char *text, size_t bytes) {
+static void driver_version(int cuda_version, char *text, size_t bytes)
+{
     snprintf(text, bytes, "CUDA %d.%d", cuda_version / 1000, cuda_version % 1000 / 10);
     FILE *f = fopen("/sys/module/nvidia/version", "r");
     char line[24];
@@ -25,9 +26,15 @@ static void driver_version(int cuda_version, char *text, size_t bytes) {
     if (f) fclose(f);
 }
 
-const char *device_backend(void) { return BACKEND; }
+const char *device_backend(void)
+{
+    return BACKEND;
+}
 
-bool device_keeps_time(void) { return !strcmp(BACKEND, "cuda"); }
+bool device_keeps_time(void)
+{
+    return !strcmp(BACKEND, "cuda");
+}
 
 enum status device_fail(cudaError_t cuda_error, const char *what, error_text *error)
 {
@@ -37,7 +44,8 @@ enum status device_fail(cudaError_t cuda_error, const char *what, error_text *er
     return fail(error, status, "%s: %s", what, cuda_failure_text(cuda_error));
 }
 
-enum status device_open(int index, device_info *info, error_text *error) {
+enum status device_open(int index, device_info *info, error_text *error)
+{
     int count = 0, driver = 0, runtime = 0;
     *info = (device_info){0};
     cudaError_t e = cudaGetDeviceCount(&count);
@@ -68,11 +76,13 @@ enum status device_open(int index, device_info *info, error_text *error) {
     return STATUS_OK;
 }
 
-size_t guarded_footprint(size_t bytes) {
+size_t guarded_footprint(size_t bytes)
+{
     return bytes + 2 * GUARD;
 }
 
-cudaError_t guarded_alloc(guarded_array *a, size_t bytes) {
+cudaError_t guarded_alloc(guarded_array *a, size_t bytes)
+{
     *a = (guarded_array){0};
     CUDA_TRY(cudaMalloc((void **)&a->base, guarded_footprint(bytes)));
     a->data = a->base + GUARD;
@@ -81,17 +91,20 @@ cudaError_t guarded_alloc(guarded_array *a, size_t bytes) {
     return cudaSuccess;
 }
 
-void guarded_free(guarded_array *a) {
+void guarded_free(guarded_array *a)
+{
     cudaFree(a->base);
     *a = (guarded_array){0};
 }
 
-cudaError_t guarded_poison(const guarded_array *a) {
+cudaError_t guarded_poison(const guarded_array *a)
+{
     CUDA_TRY(cudaMemset(a->data, FILL, a->bytes));
     return cudaSuccess;
 }
 
-cudaError_t guarded_check(const guarded_array *a, bool *intact, int64_t *offset) {
+cudaError_t guarded_check(const guarded_array *a, bool *intact, int64_t *offset)
+{
     static unsigned char zones[2][GUARD];
     const int64_t starts[2] = {-(int64_t)GUARD, (int64_t)a->bytes};
     *intact = true;

@@ -3,7 +3,8 @@
 #include "device/cuda_try.h"
 
 __global__ void checksum_kernel(const uint32_t *__restrict__ words, size_t count,
-                                unsigned long long *hash) {
+                                unsigned long long *hash)
+{
     unsigned long long sum = 0;
     const size_t stride = (size_t)gridDim.x * blockDim.x;
     for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride) {
@@ -16,7 +17,8 @@ __global__ void checksum_kernel(const uint32_t *__restrict__ words, size_t count
     atomicAdd(hash, sum);
 }
 
-cudaError_t device_checksum(const void *d_data, size_t bytes, uint64_t *hash) {
+cudaError_t device_checksum(const void *d_data, size_t bytes, uint64_t *hash)
+{
     const int threads = 256, blocks = 1024;
     unsigned long long *d_hash = NULL, result = 0;
     cudaError_t error;
@@ -31,13 +33,15 @@ done:
     return error;
 }
 
-__global__ void spin_kernel(long long cycles) {
+__global__ void spin_kernel(long long cycles)
+{
     const long long start = clock64();
     while (clock64() - start < cycles) {
     }
 }
 
-cudaError_t device_spin(double microseconds, cudaStream_t stream) {
+cudaError_t device_spin(double microseconds, cudaStream_t stream)
+{
     /* 2 GHz is the fastest clock of any device the suite knows: at a slower one it spins longer. */
     spin_kernel<<<1, 1, 0, stream>>>((long long)(microseconds * 2000));
     CUDA_TRY(cudaGetLastError());

@@ -7,7 +7,8 @@
 #include <string.h>
 
 /* What the wrong values are. */
-static const char *kind(const comparison *c) {
+static const char *kind(const comparison *c)
+{
     if (c->unwritten == c->bad) return "never written";
     if (c->not_finite + c->unwritten == c->bad) return "NaN or infinity computed";
     if (c->zero == c->bad) return "all of them 0";
@@ -17,7 +18,8 @@ static const char *kind(const comparison *c) {
 }
 
 /* Which rows or columns they are in; "" when that tells nothing. */
-static void place(const problem *p, const comparison *c, char *text, size_t bytes) {
+static void place(const problem *p, const comparison *c, char *text, size_t bytes)
+{
     const long long first = c->first_row, last = c->last_row;
     const bool all_rows = c->bad_rows == p->out_rows, all_cols = c->bad_cols == p->out_cols;
     const bool run_of_rows = c->bad_rows == last - first + 1;
@@ -48,7 +50,8 @@ static void place(const problem *p, const comparison *c, char *text, size_t byte
                  (long long)c->shortest_bad);
 }
 
-void diagnose(const problem *p, const comparison *c, char *text, size_t bytes) {
+void diagnose(const problem *p, const comparison *c, char *text, size_t bytes)
+{
     char where[160];
     if (c->unwritten == c->elements) {
         snprintf(text, bytes, "nothing was written");

@@ -8,13 +8,15 @@
 #include <string.h>
 
 /* "limits/NVIDIA_H200.tsv" */
-static void file_name(const char *device, char *name, size_t bytes) {
+static void file_name(const char *device, char *name, size_t bytes)
+{
     snprintf(name, bytes, "limits-%s.tsv", device);
     for (char *c = name; *c; c++)
         if (!isalnum((unsigned char)*c) && *c != '.' && *c != '-') *c = '_';
 }
 
-static bool read_file(const char *path, machine_limits *l) {
+static bool read_file(const char *path, machine_limits *l)
+{
     char line[256], key[32];
     FILE *in = fopen(path, "r");
     if (!in) return false;
@@ -31,7 +33,8 @@ static bool read_file(const char *path, machine_limits *l) {
     return l->copy_gbs > 0 && l->fp32_gflops > 0 && l->num_gather > 0;
 }
 
-bool limits_load(const char *device, machine_limits *l) {
+bool limits_load(const char *device, machine_limits *l)
+{
     char name[300], path[4096];
     *l = (machine_limits){0};
     snprintf(l->device, sizeof l->device, "%s", device);
@@ -42,7 +45,8 @@ bool limits_load(const char *device, machine_limits *l) {
     return project_root() && read_file(path, l);
 }
 
-enum status limits_save(const machine_limits *l, char *path, size_t bytes, error_text *error) {
+enum status limits_save(const machine_limits *l, char *path, size_t bytes, error_text *error)
+{
     char name[300];
     output_file file;
     file_name(l->device, name, sizeof name);
@@ -61,7 +65,8 @@ enum status limits_save(const machine_limits *l, char *path, size_t bytes, error
 }
 
 /* The measured row size whose logarithm is nearest. */
-static double nearest_row_bytes(const machine_limits *l, double row_bytes) {
+static double nearest_row_bytes(const machine_limits *l, double row_bytes)
+{
     double best = l->gather[0].row_bytes;
     for (int i = 1; i < l->num_gather; i++)
         if (fabs(log(l->gather[i].row_bytes / row_bytes)) < fabs(log(best / row_bytes)))
@@ -69,7 +74,8 @@ static double nearest_row_bytes(const machine_limits *l, double row_bytes) {
     return best;
 }
 
-double limits_gather_gbs(const machine_limits *l, double row_bytes, double span_bytes) {
+double limits_gather_gbs(const machine_limits *l, double row_bytes, double span_bytes)
+{
     const double size = nearest_row_bytes(l, row_bytes);
     const gather_point *below = NULL, *above = NULL;
     for (int i = 0; i < l->num_gather; i++) {
@@ -85,7 +91,8 @@ double limits_gather_gbs(const machine_limits *l, double row_bytes, double span_
     return below->gbs + at * (above->gbs - below->gbs);
 }
 
-double limits_least_ms(const machine_limits *l, const cost_model *m) {
+double limits_least_ms(const machine_limits *l, const cost_model *m)
+{
     const double gather = limits_gather_gbs(l, m->gather_row, m->gather_span);
     const double least = fmax(fmax(m->compulsory_bytes / l->copy_gbs, m->gather_bytes / gather),
                               m->flops / l->fp32_gflops);

@@ -8,7 +8,8 @@
 #include "matrix/dataset.h"
 #include "matrix/reader.h"
 
-static void list_labs(void) {
+static void list_labs(void)
+{
     printf("labs of this program:\n");
     for (const contender *c = contenders(); c; c = c->next) {
         if (!c->lab) continue;
@@ -23,13 +24,15 @@ static void list_labs(void) {
     }
 }
 
-static void list_formats(void) {
+static void list_formats(void)
+{
     printf("\nfile formats:\n");
     for (const matrix_reader *r = matrix_readers(); r; r = r->next)
         printf("  %-8s %s\n", r->name, r->description);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     options o;
     error_text error;
     char program[16];

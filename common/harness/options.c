@@ -54,14 +54,16 @@ static const struct {
 enum { NUM_OPTIONS = sizeof OPTIONS / sizeof OPTIONS[0] };
 
 /* Parses all of `text` as an integer in [low, high]. */
-static bool parse_integer(const char *text, long long low, long long high, long long *value) {
+static bool parse_integer(const char *text, long long low, long long high, long long *value)
+{
     char *end;
     errno = 0;
     *value = strtoll(text, &end, 10);
     return end != text && !*end && !errno && *value >= low && *value <= high;
 }
 
-static enum status unknown_option(const char *word, error_text *error) {
+static enum status unknown_option(const char *word, error_text *error)
+{
     const char *names[NUM_OPTIONS];
     for (int i = 0; i < NUM_OPTIONS; i++)
         names[i] = OPTIONS[i].name;
@@ -73,7 +75,8 @@ static enum status unknown_option(const char *word, error_text *error) {
 }
 
 /* "32" or "32,64,256" */
-static enum status parse_widths(const char *text, options *o, error_text *error) {
+static enum status parse_widths(const char *text, options *o, error_text *error)
+{
     char copy[256];
     if (strlen(text) >= sizeof copy) return fail(error, STATUS_USAGE, "N: the list is too long");
     strcpy(copy, text);
@@ -92,7 +95,8 @@ static enum status parse_widths(const char *text, options *o, error_text *error)
     return STATUS_OK;
 }
 
-static enum status parse_rival(const char *text, options *o, error_text *error) {
+static enum status parse_rival(const char *text, options *o, error_text *error)
+{
     long long lab;
     if (!strcmp(text, "best"))
         o->rivals = RIVALS_BEST;
@@ -113,14 +117,16 @@ static enum status parse_rival(const char *text, options *o, error_text *error) 
 }
 
 /* A tunable of that name in any contender of this program. */
-static const tunable *find_tunable(const char *name) {
+static const tunable *find_tunable(const char *name)
+{
     for (const contender *c = contenders(); c; c = c->next)
         for (int i = 0; i < contender_num_tunables(c); i++)
             if (!strcmp(c->tunables[i].name, name)) return &c->tunables[i];
     return NULL;
 }
 
-static enum status parse_settings(const char *text, options *o, error_text *error) {
+static enum status parse_settings(const char *text, options *o, error_text *error)
+{
     char copy[128];
     snprintf(copy, sizeof copy, "%s", text);
     char *rest = copy, *word;
@@ -153,7 +159,8 @@ static enum status parse_settings(const char *text, options *o, error_text *erro
     return STATUS_OK;
 }
 
-static enum status parse_option(int id, const char *argument, options *o, error_text *error) {
+static enum status parse_option(int id, const char *argument, options *o, error_text *error)
+{
     long long value;
     switch (id) {
     case OPT_CHECK_ONLY:
@@ -213,7 +220,8 @@ static enum status parse_option(int id, const char *argument, options *o, error_
     return STATUS_OK;
 }
 
-enum status options_parse(int argc, char **argv, options *o, error_text *error) {
+enum status options_parse(int argc, char **argv, options *o, error_text *error)
+{
     *o = (options){.check = true, .bench = true, .seed = 1, .N = {32}, .num_N = 1};
     struct option table[NUM_OPTIONS + 1] = {0};
     for (int i = 0; i < NUM_OPTIONS; i++)
@@ -242,7 +250,8 @@ enum status options_parse(int argc, char **argv, options *o, error_text *error) 
     return STATUS_OK;
 }
 
-void options_help(FILE *out, const char *program, int lab) {
+void options_help(FILE *out, const char *program, int lab)
+{
     fprintf(
         out,
         "usage: %s [DATASET [N]] [--option ...]\n"
@@ -275,7 +284,8 @@ void options_help(FILE *out, const char *program, int lab) {
             program, program, program);
 }
 
-void options_flags(const options *o, char *text, size_t bytes) {
+void options_flags(const options *o, char *text, size_t bytes)
+{
     text[0] = 0;
     FILE *out = fmemopen(text, bytes, "w");
     if (!out) return;

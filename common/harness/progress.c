@@ -9,12 +9,14 @@ enum { BAR = 30 };
 
 static bool shown;
 
-void progress_clear(void) {
+void progress_clear(void)
+{
     if (shown) fputs("\r\033[K", stderr);
     shown = false;
 }
 
-void progress_show(size_t done, size_t total, const char *what) {
+void progress_show(size_t done, size_t total, const char *what)
+{
     static time_t start;
     if (!start) start = time(NULL);
     if (!isatty(STDERR_FILENO) || time(NULL) - start < 2) return;

@@ -2,6 +2,7 @@
 
 #include "commit.h" /* written by the Makefile: #define COMMIT "..." */
 
-const char *provenance_commit(void) {
+const char *provenance_commit(void)
+{
     return COMMIT;
 }

@@ -9,7 +9,8 @@
 /* Copies text that is cut where it is too long. */
 #define COPY_TEXT(to, from) snprintf(to, sizeof to, "%.*s", (int)sizeof to - 1, from)
 
-static const char *status_word(enum status status) {
+static const char *status_word(enum status status)
+{
     switch (status) {
     case STATUS_OK:
         return "ok";
@@ -26,7 +27,8 @@ static const char *status_word(enum status status) {
 
 row result_row(const dataset *d, const problem *p, const contender *c, const int *tuning,
                const outcome *out, const options *o, const device_info *device,
-               const machine_limits *limits) {
+               const machine_limits *limits)
+{
     row r = {
         .lab = c->lab,
         .rows = p->A->rows,
@@ -74,7 +76,8 @@ row result_row(const dataset *d, const problem *p, const contender *c, const int
     return r;
 }
 
-void results_compare(row *rows, const contender *const *chosen, size_t count) {
+void results_compare(row *rows, const contender *const *chosen, size_t count)
+{
     const row *best = NULL, *standard = NULL, *before = NULL;
     for (size_t i = 0; i < count; i++) {
         if (rows[i].lab || isnan(rows[i].median_ms)) continue;

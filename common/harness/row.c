@@ -11,8 +11,10 @@
 enum field_type { TEXT, INT, INT64, UINT64, REAL };
 
 /* The columns, in order: the only list of them. */
-#define FIELD(type, name) \
-    { #name, type, offsetof(row, name) }
+#define FIELD(type, name)                \
+    {                                    \
+#name, type, offsetof(row, name) \
+    }
 static const struct {
     const char *name;
     enum field_type type;
@@ -61,7 +63,8 @@ static const struct {
 };
 enum { NUM_FIELDS = sizeof FIELDS / sizeof FIELDS[0] };
 
-enum status row_list_add(row_list *list, const row *rows, size_t count, error_text *error) {
+enum status row_list_add(row_list *list, const row *rows, size_t count, error_text *error)
+{
     if (list->count + count > list->capacity) {
         const size_t capacity = 2 * list->capacity + count;
         row *grown = realloc(list->rows, capacity * sizeof *grown);
@@ -74,13 +77,15 @@ enum status row_list_add(row_list *list, const row *rows, size_t count, error_te
     return STATUS_OK;
 }
 
-void row_list_free(row_list *list) {
+void row_list_free(row_list *list)
+{
     free(list->rows);
     *list = (row_list){0};
 }
 
 /* One value as text. Returns whether there is one: NAN means none. */
-static bool number_text(const row *r, int field, char *text, size_t bytes) {
+static bool number_text(const row *r, int field, char *text, size_t bytes)
+{
     const void *at = (const char *)r + FIELDS[field].offset;
     switch (FIELDS[field].type) {
     case INT:
@@ -102,7 +107,8 @@ static bool number_text(const row *r, int field, char *text, size_t bytes) {
 }
 
 /* RFC 4180: a cell with a comma, a quote or a line break is quoted, quotes are doubled. */
-static void csv_text(FILE *out, const char *text) {
+static void csv_text(FILE *out, const char *text)
+{
     if (!text[strcspn(text, ",\"\r\n")]) {
         fputs(text, out);
         return;
@@ -115,7 +121,8 @@ static void csv_text(FILE *out, const char *text) {
     putc('"', out);
 }
 
-void rows_write_csv(FILE *out, const row *rows, size_t count) {
+void rows_write_csv(FILE *out, const row *rows, size_t count)
+{
     fputs("schema", out);
     for (int f = 0; f < NUM_FIELDS; f++)
         fprintf(out, ",%s", FIELDS[f].name);
@@ -134,7 +141,8 @@ void rows_write_csv(FILE *out, const row *rows, size_t count) {
     }
 }
 
-static void json_text(FILE *out, const char *text) {
+static void json_text(FILE *out, const char *text)
+{
     putc('"', out);
     for (; *text; text++) {
         if (*text == '"' || *text == '\\')
@@ -147,7 +155,8 @@ static void json_text(FILE *out, const char *text) {
     putc('"', out);
 }
 
-void rows_write_json(FILE *out, const row *rows, size_t count) {
+void rows_write_json(FILE *out, const row *rows, size_t count)
+{
     fprintf(out, "{\n  \"schema\": %d,\n  \"rows\": [", ROW_SCHEMA);
     for (size_t i = 0; i < count; i++) {
         fprintf(out, "%s\n    {", i ? "," : "");
@@ -165,7 +174,8 @@ void rows_write_json(FILE *out, const row *rows, size_t count) {
 }
 
 enum status rows_save(const char *path, void (*write)(FILE *, const row *, size_t), const row *rows,
-                      size_t count, error_text *error) {
+                      size_t count, error_text *error)
+{
     if (!strcmp(path, "-")) {
         write(stdout, rows, count);
         return fflush(stdout) ? fail(error, STATUS_RUNTIME, "standard output: %s", strerror(errno))

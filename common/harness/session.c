@@ -30,14 +30,16 @@ typedef struct session {
 
 /* ---- who is run ------------------------------------------------------------------------------ */
 
-const contender *own_lab(void) {
+const contender *own_lab(void)
+{
     const contender *own = NULL;
     for (const contender *c = contenders(); c; c = c->next)
         if (c->lab) own = c;
     return own;
 }
 
-static bool is_chosen(const contender *c, const contender *own, const options *o) {
+static bool is_chosen(const contender *c, const contender *own, const options *o)
+{
     if (c->operation != own->operation) return false;
     if (c == own) return true;
     switch (o->rivals) {
@@ -53,7 +55,8 @@ static bool is_chosen(const contender *c, const contender *own, const options *o
     return false;
 }
 
-static void choose_contenders(session *s) {
+static void choose_contenders(session *s)
+{
     const contender *own = own_lab();
     for (const contender *c = contenders(); c; c = c->next)
         if (is_chosen(c, own, s->options) && s->num_chosen < MAX_CONTENDERS)
@@ -63,7 +66,8 @@ static void choose_contenders(session *s) {
 /* ---- the exit code --------------------------------------------------------------------------- */
 
 /* Of several things that went wrong the gravest decides. */
-static void note_status(session *s, enum status status) {
+static void note_status(session *s, enum status status)
+{
     static const enum status GRAVITY[] = {STATUS_OK,      STATUS_SKIPPED, STATUS_MEMORY,
                                           STATUS_DATASET, STATUS_RUNTIME, STATUS_USAGE,
                                           STATUS_WRONG};
@@ -75,7 +79,8 @@ static void note_status(session *s, enum status status) {
     if (now > before) s->worst = status;
 }
 
-static void complain(session *s, enum status status, const error_text *error) {
+static void complain(session *s, enum status status, const error_text *error)
+{
     progress_clear();
     fprintf(stderr, "%s: %s\n", s->program, error->text);
     note_status(s, status);
@@ -83,16 +88,19 @@ static void complain(session *s, enum status status, const error_text *error) {
 
 /* ---- output ---------------------------------------------------------------------------------- */
 
-static bool is_standard_output(const char *path) {
+static bool is_standard_output(const char *path)
+{
     return path && !strcmp(path, "-");
 }
 
 /* Rows on standard output leave no room for tables there. */
-static bool rows_go_to_stdout(const options *o) {
+static bool rows_go_to_stdout(const options *o)
+{
     return is_standard_output(o->csv_path) || is_standard_output(o->json_path);
 }
 
-static void save_rows(session *s) {
+static void save_rows(session *s)
+{
     const options *o = s->options;
     const row_list *all = &s->rows;
     error_text error;
@@ -109,7 +117,8 @@ static const timing NO_TIME = {.median_ms = NAN, .iqr_ms = NAN, .batch_ms = NAN}
 
 /* A lost context spoils whatever follows, so the first runtime error ends the evaluation; the
  * contenders after it are reported as not run. */
-static void evaluate_all(session *s, const dataset *d, workbench *w, row *rows, outcome *outcomes) {
+static void evaluate_all(session *s, const dataset *d, workbench *w, row *rows, outcome *outcomes)
+{
     bool lost = false;
     for (size_t i = 0; i < s->num_chosen; i++) {
         const contender *c = s->chosen[i];
@@ -136,7 +145,8 @@ static void evaluate_all(session *s, const dataset *d, workbench *w, row *rows, 
 
 /* Rows that say why a problem could not be laid out: it did not fit. */
 static void rows_without_room(const session *s, const dataset *d, const problem *p,
-                              enum status status, const error_text *error, row *rows) {
+                              enum status status, const error_text *error, row *rows)
+{
     const int no_tuning[MAX_TUNABLES] = {0};
     outcome out = {.status = status, .prepare_ms = NAN, .timing = NO_TIME};
     snprintf(out.message, sizeof out.message, "%.255s", error->text);
@@ -144,7 +154,8 @@ static void rows_without_room(const session *s, const dataset *d, const problem 
         rows[i] = result_row(d, p, s->chosen[i], no_tuning, &out, s->options, &s->device, NULL);
 }
 
-static void run_width(session *s, const dataset *d, const row_stats *stats, int N) {
+static void run_width(session *s, const dataset *d, const row_stats *stats, int N)
+{
     row rows[MAX_CONTENDERS];
     outcome outcomes[MAX_CONTENDERS];
     workbench w;
@@ -172,7 +183,8 @@ static void run_width(session *s, const dataset *d, const row_stats *stats, int 
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-static void run_dataset(session *s, const char *name) {
+static void run_dataset(session *s, const char *name)
+{
     dataset d;
     row_stats stats;
     error_text error;
@@ -189,7 +201,8 @@ static void run_dataset(session *s, const char *name) {
     s->step = step_after;
 }
 
-static enum status run_datasets(session *s, error_text *error) {
+static enum status run_datasets(session *s, error_text *error)
+{
     char **names;
     size_t count;
     enum status status = device_open(s->options->device, &s->device, error);
@@ -211,7 +224,8 @@ static enum status run_datasets(session *s, error_text *error) {
     return STATUS_OK;
 }
 
-enum status session_run(const options *o, const char *program) {
+enum status session_run(const options *o, const char *program)
+{
     static session s; /* large: rows of every contender */
     error_text error;
     s = (session){.program = program, .options = o};

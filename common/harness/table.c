@@ -10,14 +10,16 @@
 
 enum colour { PLAIN, GREEN, RED };
 
-static const char *paint(FILE *out, enum colour c) {
+static const char *paint(FILE *out, enum colour c)
+{
     static const char *const CODES[] = {"\033[0m", "\033[32m", "\033[31m"};
     return isatty(fileno(out)) && !getenv("NO_COLOR") ? CODES[c] : "";
 }
 
 /* ---- heading --------------------------------------------------------------------------------- */
 
-static void print_heading(FILE *out, const problem *p, const row *r) {
+static void print_heading(FILE *out, const problem *p, const row *r)
+{
     fprintf(out, "%s: %s data (%s)\n", r->dataset, r->origin, r->source);
     if (!strcmp(r->origin, "stand-in"))
         fprintf(out,
@@ -61,13 +63,15 @@ static const struct {
 };
 enum { NUM_COLUMNS = sizeof COLUMNS / sizeof COLUMNS[0], SIMT_COLUMNS = 1 };
 
-static const char *verdict(const row *r) {
+static const char *verdict(const row *r)
+{
     if (!strcmp(r->status, "ok")) return "PASS";
     if (!strcmp(r->status, "wrong")) return "FAIL";
     return r->status;
 }
 
-static void contender_name(const row *r, char *text, size_t bytes) {
+static void contender_name(const row *r, char *text, size_t bytes)
+{
     if (r->lab)
         snprintf(text, bytes, "lab%d %s%s%s", r->lab, r->contender, *r->tuning ? " " : "",
                  r->tuning);
@@ -77,7 +81,8 @@ static void contender_name(const row *r, char *text, size_t bytes) {
                  !strcmp(r->contender, r->vendor_default) ? " (default)" : "");
 }
 
-static void print_line(FILE *out, const row *r, int name_width) {
+static void print_line(FILE *out, const row *r, int name_width)
+{
     char name[160];
     contender_name(r, name, sizeof name);
     const enum colour c = !strcmp(r->status, "ok")      ? GREEN
@@ -96,7 +101,8 @@ static void print_line(FILE *out, const row *r, int name_width) {
     putc('\n', out);
 }
 
-static void print_titles(FILE *out, const row *r, int name_width) {
+static void print_titles(FILE *out, const row *r, int name_width)
+{
     const bool cuda = !strcmp(r->backend, "cuda");
     fprintf(out, "%-*s  %-5s", name_width, "contender", "check");
     for (int i = 0; i < (cuda ? NUM_COLUMNS : SIMT_COLUMNS); i++)
@@ -107,7 +113,8 @@ static void print_titles(FILE *out, const row *r, int name_width) {
 
 /* ---- what went wrong ------------------------------------------------------------------------- */
 
-static void print_failure(FILE *out, const row *r, const outcome *o) {
+static void print_failure(FILE *out, const row *r, const outcome *o)
+{
     char name[160];
     const comparison *c = &o->comparison;
     contender_name(r, name, sizeof name);
@@ -125,7 +132,8 @@ static void print_failure(FILE *out, const row *r, const outcome *o) {
 }
 
 /* "PASS: all 5 right in 5418976 elements", or who was not. */
-static void print_verdict(FILE *out, const row *r, const outcome *outcomes, size_t count) {
+static void print_verdict(FILE *out, const row *r, const outcome *outcomes, size_t count)
+{
     size_t right = 0, wrong = 0;
     for (size_t i = 0; i < count; i++) {
         right += outcomes[i].status == STATUS_OK;
@@ -141,7 +149,8 @@ static void print_verdict(FILE *out, const row *r, const outcome *outcomes, size
 }
 
 void table_print(FILE *out, const problem *p, const row *rows, const outcome *outcomes,
-                 size_t count) {
+                 size_t count)
+{
     int name_width = 0;
     for (size_t i = 0; i < count; i++) {
         char name[160];

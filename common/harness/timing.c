@@ -21,14 +21,16 @@ typedef struct stopwatch {
     size_t flush_bytes;
 } stopwatch;
 
-static void stopwatch_destroy(stopwatch *w) {
+static void stopwatch_destroy(stopwatch *w)
+{
     if (w->start) cudaEventDestroy(w->start);
     if (w->stop) cudaEventDestroy(w->stop);
     if (w->stream) cudaStreamDestroy(w->stream);
     cudaFree(w->flush);
 }
 
-static cudaError_t stopwatch_create(stopwatch *w, const options *o, size_t l2_bytes) {
+static cudaError_t stopwatch_create(stopwatch *w, const options *o, size_t l2_bytes)
+{
     *w = (stopwatch){0};
     CUDA_TRY(cudaStreamCreate(&w->stream));
     CUDA_TRY(cudaEventCreate(&w->start));
@@ -43,7 +45,8 @@ static cudaError_t stopwatch_create(stopwatch *w, const options *o, size_t l2_by
 
 /* One timed group of `repeats` runs, in ms per run. */
 static cudaError_t time_group(const stopwatch *w, const operation *op, void *instance,
-                              void *d_output, int repeats, double *ms) {
+                              void *d_output, int repeats, double *ms)
+{
     float elapsed;
     if (w->flush) CUDA_TRY(cudaMemsetAsync(w->flush, 0, w->flush_bytes, w->stream));
     CUDA_TRY(device_spin(HEAD_START_US + repeats * HEAD_START_US_PER_RUN, w->stream));
@@ -58,20 +61,23 @@ static cudaError_t time_group(const stopwatch *w, const operation *op, void *ins
     return cudaSuccess;
 }
 
-static int ascending(const void *a, const void *b) {
+static int ascending(const void *a, const void *b)
+{
     const double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
 /* Quantile q of n sorted values, interpolated between the two nearest. */
-static double quantile(const double *sorted, int n, double q) {
+static double quantile(const double *sorted, int n, double q)
+{
     const double at = q * (n - 1);
     const int i = (int)at;
     return i + 1 < n ? sorted[i] + (at - i) * (sorted[i + 1] - sorted[i]) : sorted[n - 1];
 }
 
 /* Sorts the sample and fills runs, median and IQR. */
-static void summarise(double *sample, int n, timing *t) {
+static void summarise(double *sample, int n, timing *t)
+{
     qsort(sample, n, sizeof *sample, ascending);
     t->runs = n;
     t->median_ms = quantile(sample, n, 0.5);
@@ -79,13 +85,14 @@ static void summarise(double *sample, int n, timing *t) {
 }
 
 /* The standard error of a median is about 1.25 sigma / sqrt(n) and sigma about IQR / 1.35. */
-static bool median_is_known(const timing *t) {
+static bool median_is_known(const timing *t)
+{
     return 0.93 * t->iqr_ms <= 0.01 * t->median_ms * sqrt(t->runs);
 }
 
 /* Runs until two successive runs differ by less than 2 %: clocks and caches have settled. */
-static cudaError_t warm_up(const stopwatch *w, const operation *op, void *instance,
-                           void *d_output) {
+static cudaError_t warm_up(const stopwatch *w, const operation *op, void *instance, void *d_output)
+{
     double before, now, spent;
     CUDA_TRY(time_group(w, op, instance, d_output, 1, &now));
     spent = now;
@@ -99,7 +106,8 @@ static cudaError_t warm_up(const stopwatch *w, const operation *op, void *instan
 }
 
 static cudaError_t take_sample(const stopwatch *w, const operation *op, void *instance,
-                               void *d_output, const options *o, double *sample, timing *t) {
+                               void *d_output, const options *o, double *sample, timing *t)
+{
     const int most = o->runs ? o->runs : MAX_RUNS;
     double spent = 0;
     int n = 0;
@@ -118,7 +126,8 @@ static cudaError_t take_sample(const stopwatch *w, const operation *op, void *in
 }
 
 static cudaError_t take_batches(const stopwatch *w, const operation *op, void *instance,
-                                void *d_output, timing *t) {
+                                void *d_output, timing *t)
+{
     double batch[BATCHES];
     for (int i = 0; i < BATCHES; i++)
         CUDA_TRY(time_group(w, op, instance, d_output, BATCH, &batch[i]));
@@ -128,7 +137,8 @@ static cudaError_t take_batches(const stopwatch *w, const operation *op, void *i
 }
 
 cudaError_t time_runs(const operation *op, void *instance, void *d_output, const options *o,
-                      size_t l2_bytes, timing *result) {
+                      size_t l2_bytes, timing *result)
+{
     stopwatch w;
     *result = (timing){.median_ms = NAN, .iqr_ms = NAN, .batch_ms = NAN};
     double *sample = malloc((o->runs > MAX_RUNS ? o->runs : MAX_RUNS) * sizeof *sample);

@@ -9,7 +9,8 @@
 
 static const char CACHE_FILE[] = "tuning.tsv";
 
-void tuning_text(const contender *c, const int *tuning, char *text, size_t bytes) {
+void tuning_text(const contender *c, const int *tuning, char *text, size_t bytes)
+{
     size_t used = 0;
     text[0] = 0;
     for (int i = 0; i < contender_num_tunables(c) && used < bytes; i++)
@@ -18,7 +19,8 @@ void tuning_text(const contender *c, const int *tuning, char *text, size_t bytes
 }
 
 /* What a remembered choice depends on: the same words mean the same measurement. */
-static void cache_key(const workbench *w, const contender *c, char *key, size_t bytes) {
+static void cache_key(const workbench *w, const contender *c, char *key, size_t bytes)
+{
     const row_stats *s = &w->problem->stats;
     snprintf(key, bytes, "%s|%s|%s|N=%d|%lldx%lld|nnz=%lld|max=%lld|cov=%.4f|%s", w->device->name,
              provenance_commit(), c->name, w->problem->N, (long long)s->rows, (long long)s->cols,
@@ -27,7 +29,8 @@ static void cache_key(const workbench *w, const contender *c, char *key, size_t 
 }
 
 /* The last line of the cache with this key, as numbers. */
-static bool recall(const char *key, int count, int *tuning) {
+static bool recall(const char *key, int count, int *tuning)
+{
     char path[4096], line[1024];
     bool found = false;
     FILE *in =
@@ -51,7 +54,8 @@ static bool recall(const char *key, int count, int *tuning) {
 }
 
 /* Appends one line; a cache that cannot be written costs the next run a measurement, no more. */
-static void remember(const char *key, int count, const int *tuning) {
+static void remember(const char *key, int count, const int *tuning)
+{
     char path[4096];
     FILE *out =
         cache_path(CACHE_FILE, path, sizeof path, NULL) == STATUS_OK ? fopen(path, "a") : NULL;
@@ -64,7 +68,8 @@ static void remember(const char *key, int count, const int *tuning) {
 }
 
 /* The next combination of values, the last tunable running fastest; false after the last one. */
-static bool next_combination(const contender *c, int *index) {
+static bool next_combination(const contender *c, int *index)
+{
     for (int i = contender_num_tunables(c) - 1; i >= 0; i--) {
         if (!c->tunables[i].prepare_only && ++index[i] < c->tunables[i].num_values) return true;
         index[i] = 0;
@@ -73,7 +78,8 @@ static bool next_combination(const contender *c, int *index) {
 }
 
 /* Measures every combination on the workbench; leaves tuning[] alone if none came out right. */
-static bool measure_all(workbench *w, const contender *c, int *tuning) {
+static bool measure_all(workbench *w, const contender *c, int *tuning)
+{
     const options *asked = w->options;
     options brief = *asked; /* one check, after a few runs */
     brief.check = false;
@@ -97,7 +103,8 @@ static bool measure_all(workbench *w, const contender *c, int *tuning) {
     return isfinite(best);
 }
 
-void tuning_choose(workbench *w, const contender *c, int *tuning) {
+void tuning_choose(workbench *w, const contender *c, int *tuning)
+{
     const int count = contender_num_tunables(c);
     c->operation->choose(c, w->problem, tuning);
     if (w->options->tune && count) {

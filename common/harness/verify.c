@@ -10,12 +10,14 @@
 enum { ROWS_AT_A_TIME = 64 };
 
 /* The double `x` as a float that is not smaller. */
-static float round_up(double x) {
+static float round_up(double x)
+{
     float f = (float)x;
     return f < x ? nextafterf(f, INFINITY) : f;
 }
 
-void reference_create(const problem *p, reference *ref) {
+void reference_create(const problem *p, reference *ref)
+{
     *ref = (reference){.problem = p};
     const size_t elements = (size_t)p->out_rows * p->out_cols;
     if (elements * (sizeof(double) + sizeof(float)) > (size_t)memory_available() / 2) return;
@@ -48,19 +50,22 @@ void reference_create(const problem *p, reference *ref) {
     ref->bound = bound;
 }
 
-void reference_destroy(reference *ref) {
+void reference_destroy(reference *ref)
+{
     free(ref->value);
     free(ref->bound);
     *ref = (reference){0};
 }
 
-static bool is_fill(float x) {
+static bool is_fill(float x)
+{
     uint32_t bits;
     memcpy(&bits, &x, sizeof bits);
     return bits == UINT32_MAX;
 }
 
-static void comparison_init(comparison *c) {
+static void comparison_init(comparison *c)
+{
     *c = (comparison){.first_row = INT64_MAX,
                       .last_row = -1,
                       .shortest_bad = INT64_MAX,
@@ -72,7 +77,8 @@ static void comparison_init(comparison *c) {
 /* Compares one row and adds it to the counts of the calling thread; sets bad_col[j] where column j
  * is wrong. */
 static void compare_row(const problem *p, int64_t row, const float *got, const double *want,
-                        const float *bound, comparison *c, uint8_t *bad_col) {
+                        const float *bound, comparison *c, uint8_t *bad_col)
+{
     const int64_t length = p->operation->row_length(p, row);
     int64_t bad_before = c->bad;
     for (int64_t j = 0; j < p->out_cols; j++) {
@@ -104,21 +110,25 @@ static void compare_row(const problem *p, int64_t row, const float *got, const d
     }
 }
 
-static int64_t smaller(int64_t a, int64_t b) {
+static int64_t smaller(int64_t a, int64_t b)
+{
     return a < b ? a : b;
 }
-static int64_t larger(int64_t a, int64_t b) {
+static int64_t larger(int64_t a, int64_t b)
+{
     return a > b ? a : b;
 }
 
-static int by_position(const void *a, const void *b) {
+static int by_position(const void *a, const void *b)
+{
     const wrong_element *x = a, *y = b;
     if (x->row != y->row) return x->row < y->row ? -1 : 1;
     return (x->col > y->col) - (x->col < y->col);
 }
 
 /* Adds one thread's counts to the whole; of the shown elements the first ones in order stay. */
-static void comparison_merge(comparison *all, const comparison *part) {
+static void comparison_merge(comparison *all, const comparison *part)
+{
     wrong_element both[2 * SHOWN_ERRORS];
     const size_t na = smaller(all->bad, SHOWN_ERRORS), nb = smaller(part->bad, SHOWN_ERRORS);
     memcpy(both, all->shown, na * sizeof *both);
@@ -142,7 +152,8 @@ static void comparison_merge(comparison *all, const comparison *part) {
     all->shortest_good = smaller(all->shortest_good, part->shortest_good);
 }
 
-enum status verify(const reference *ref, const float *got, comparison *result, error_text *error) {
+enum status verify(const reference *ref, const float *got, comparison *result, error_text *error)
+{
     const problem *p = ref->problem;
     const int64_t cols = p->out_cols;
     uint8_t *bad_col = calloc(cols + 1, 1);

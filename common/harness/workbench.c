@@ -11,11 +11,13 @@
 
 /* ---- the problem on the device --------------------------------------------------------------- */
 
-static size_t output_bytes(const problem *p) {
+static size_t output_bytes(const problem *p)
+{
     return (size_t)p->out_rows * p->out_cols * sizeof(float);
 }
 
-static enum status check_room(const problem *p, error_text *error) {
+static enum status check_room(const problem *p, error_text *error)
+{
     size_t need = guarded_footprint(output_bytes(p)), room, total;
     for (int i = 0; i < p->num_inputs; i++)
         need += guarded_footprint(p->inputs[i].bytes);
@@ -27,7 +29,8 @@ static enum status check_room(const problem *p, error_text *error) {
                 need * 1e-9, room * 1e-9);
 }
 
-static cudaError_t upload(workbench *w) {
+static cudaError_t upload(workbench *w)
+{
     const problem *p = w->problem;
     for (int i = 0; i < p->num_inputs; i++) {
         const operand *in = &p->inputs[i];
@@ -39,7 +42,8 @@ static cudaError_t upload(workbench *w) {
     return cudaSuccess;
 }
 
-void workbench_destroy(workbench *w) {
+void workbench_destroy(workbench *w)
+{
     for (int i = 0; i < MAX_OPERANDS; i++)
         guarded_free(&w->input[i]);
     guarded_free(&w->output);
@@ -49,7 +53,8 @@ void workbench_destroy(workbench *w) {
 }
 
 enum status workbench_create(workbench *w, const options *o, const device_info *device,
-                             const problem *p, error_text *error) {
+                             const problem *p, error_text *error)
+{
     *w = (workbench){.options = o, .device = device, .problem = p};
     enum status status = check_room(p, error);
     if (status != STATUS_OK) return status;
@@ -81,7 +86,8 @@ typedef struct trial {
 /* Records the first thing that went wrong; returns false so that steps can be chained with &&. */
 static bool set_back(outcome *out, enum status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-static bool set_back(outcome *out, enum status status, const char *format, ...) {
+static bool set_back(outcome *out, enum status status, const char *format, ...)
+{
     va_list args;
     va_start(args, format);
     out->status = status;
@@ -90,20 +96,23 @@ static bool set_back(outcome *out, enum status status, const char *format, ...) 
     return false;
 }
 
-static bool device_ok(const trial *t, cudaError_t e, const char *what) {
+static bool device_ok(const trial *t, cudaError_t e, const char *what)
+{
     error_text error;
     if (e == cudaSuccess) return true;
     enum status status = device_fail(e, what, &error);
     return set_back(t->out, status, "%.250s", error.text);
 }
 
-static double now_ms(void) {
+static double now_ms(void)
+{
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return t.tv_sec * 1e3 + t.tv_nsec * 1e-6;
 }
 
-static cudaError_t prepare_once(trial *t, const contender *c, const int *tuning, double *ms) {
+static cudaError_t prepare_once(trial *t, const contender *c, const int *tuning, double *ms)
+{
     void *d_inputs[MAX_OPERANDS];
     for (int i = 0; i < t->w->problem->num_inputs; i++)
         d_inputs[i] = t->w->input[i].data;
@@ -115,7 +124,8 @@ static cudaError_t prepare_once(trial *t, const contender *c, const int *tuning,
 }
 
 /* On a GPU prepares twice and keeps the second: the first loads the kernels it uses. */
-static bool prepare(trial *t, const contender *c, const int *tuning) {
+static bool prepare(trial *t, const contender *c, const int *tuning)
+{
     double ms;
     const bool timed = device_keeps_time() && t->w->options->bench;
     cudaError_t e = prepare_once(t, c, tuning, &ms);
@@ -128,7 +138,8 @@ static bool prepare(trial *t, const contender *c, const int *tuning) {
     return device_ok(t, e, "prepare");
 }
 
-static cudaError_t run_once(const trial *t) {
+static cudaError_t run_once(const trial *t)
+{
     CUDA_TRY(t->op->run(t->instance, t->w->output.data, 0));
     CUDA_TRY(cudaGetLastError());
     CUDA_TRY(cudaDeviceSynchronize());
@@ -136,7 +147,8 @@ static cudaError_t run_once(const trial *t) {
 }
 
 /* Brings the output to the host and compares it. */
-static bool compare(const trial *t, comparison *c) {
+static bool compare(const trial *t, comparison *c)
+{
     const workbench *w = t->w;
     error_text error;
     if (!device_ok(
@@ -149,7 +161,8 @@ static bool compare(const trial *t, comparison *c) {
 }
 
 /* The guards of all arrays and the contents of the inputs are as they were. */
-static bool surroundings_intact(const trial *t) {
+static bool surroundings_intact(const trial *t)
+{
     const workbench *w = t->w;
     const problem *p = w->problem;
     for (int i = 0; i <= p->num_inputs; i++) {
@@ -175,14 +188,16 @@ static bool surroundings_intact(const trial *t) {
 }
 
 /* A contender that is right on an output of zeros and wrong on one of NaN adds to what it finds. */
-static bool right_on_zeros(const trial *t) {
+static bool right_on_zeros(const trial *t)
+{
     comparison c;
     return cudaMemset(t->w->output.data, 0, t->w->output.bytes) == cudaSuccess &&
            run_once(t) == cudaSuccess && compare(t, &c) && c.bad == 0;
 }
 
 /* Whether three more runs from the same start give different bits. */
-static bool results_vary(const trial *t) {
+static bool results_vary(const trial *t)
+{
     uint64_t first = 0, hash = 0;
     for (int i = 0; i < 3; i++) {
         if (guarded_poison(&t->w->output) != cudaSuccess || run_once(t) != cudaSuccess ||
@@ -195,7 +210,8 @@ static bool results_vary(const trial *t) {
 }
 
 /* Judges the output: after the first run, or (`later`) after further ones on a fresh fill. */
-static bool check(const trial *t, bool later) {
+static bool check(const trial *t, bool later)
+{
     outcome *out = t->out;
     char text[200];
     if (!compare(t, &out->comparison)) return false;
@@ -209,12 +225,14 @@ static bool check(const trial *t, bool later) {
                     results_vary(t) ? "; results differ from run to run: a race?" : "");
 }
 
-static bool check_first_run(const trial *t) {
+static bool check_first_run(const trial *t)
+{
     return device_ok(t, guarded_poison(&t->w->output), "filling the output") &&
            device_ok(t, run_once(t), "run") && check(t, false);
 }
 
-static bool check_later_runs(const trial *t) {
+static bool check_later_runs(const trial *t)
+{
     const workbench *w = t->w;
     const bool timed = device_keeps_time() && w->options->bench;
     if (!device_ok(t, guarded_poison(&w->output), "filling the output")) return false;
@@ -224,7 +242,8 @@ static bool check_later_runs(const trial *t) {
     return device_ok(t, e, "run") && check(t, w->options->check);
 }
 
-void workbench_evaluate(workbench *w, const contender *c, const int *tuning, outcome *out) {
+void workbench_evaluate(workbench *w, const contender *c, const int *tuning, outcome *out)
+{
     const timing no_time = {.median_ms = NAN, .iqr_ms = NAN, .batch_ms = NAN};
     trial t = {.w = w, .op = c->operation, .out = out};
     *out = (outcome){.prepare_ms = NAN, .timing = no_time};

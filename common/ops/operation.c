@@ -3,12 +3,14 @@
 static contender *first;
 
 /* Labs in ascending order, then the vendors (lab 0) as they come. */
-static bool comes_after(const contender *a, const contender *b) {
+static bool comes_after(const contender *a, const contender *b)
+{
     if (b->lab == 0) return false;
     return a->lab == 0 || a->lab > b->lab;
 }
 
-void contender_register(contender *c, const operation *op) {
+void contender_register(contender *c, const operation *op)
+{
     c->operation = op;
     if (!c->precision) c->precision = "fp32";
     contender **link = &first;
@@ -18,11 +20,13 @@ void contender_register(contender *c, const operation *op) {
     *link = c;
 }
 
-const contender *contenders(void) {
+const contender *contenders(void)
+{
     return first;
 }
 
-int contender_num_tunables(const contender *c) {
+int contender_num_tunables(const contender *c)
+{
     int n = 0;
     while (n < MAX_TUNABLES && c->tunables[n].name)
         n++;

@@ -28,7 +28,7 @@ typedef struct tunable {
     const char *meaning; /* "batches of 32 nonzeros staged between two barriers" */
     int values[MAX_TUNABLE_VALUES];
     int num_values;
-    int initial;       /* the value used where nobody chooses */
+    int initial;       /* the value used where the contender has no rule of its own */
     bool prepare_only; /* changes how prepare works, not what run does: the tuner leaves it alone */
 } tunable;
 

@@ -18,7 +18,8 @@ typedef struct spmm_inputs {
     float *B;
 } spmm_inputs;
 
-static void destroy(problem *p) {
+static void destroy(problem *p)
+{
     spmm_inputs *own = p->own;
     if (!own) return;
     free(own->row_ptr);
@@ -30,7 +31,8 @@ static void destroy(problem *p) {
 
 /* Uniform in [-1, 1), except where no nonzero of A looks: rows of B whose column is empty in A hold
  * NaN and infinities, which a correct kernel never reads into a result. */
-static void fill_B(const problem *p, float *B, const uint8_t *column_used) {
+static void fill_B(const problem *p, float *B, const uint8_t *column_used)
+{
     const csr_matrix *A = p->A;
     uint64_t stream = random_substream(p->seed, B_DENSE);
 #pragma omp parallel for schedule(static)
@@ -41,7 +43,8 @@ static void fill_B(const problem *p, float *B, const uint8_t *column_used) {
         }
 }
 
-static enum status create(problem *p, error_text *error) {
+static enum status create(problem *p, error_text *error)
+{
     const csr_matrix *A = p->A;
     enum status status = STATUS_MEMORY;
     uint8_t *column_used = NULL;
@@ -97,7 +100,8 @@ done:
  * Stability of Numerical Algorithms, section 3.1). The 4 covers the product's own rounding and the
  * splitting of a row; n * 2^-149 covers products that underflow to subnormals. An empty row gives
  * bound 0: exactly zero. */
-static void oracle(const problem *p, int64_t row, double *reference, double *bound) {
+static void oracle(const problem *p, int64_t row, double *reference, double *bound)
+{
     const csr_matrix *A = p->A;
     const float *values = p->inputs[VALUES].data, *B = p->inputs[B_DENSE].data;
     const int N = p->N;
@@ -117,13 +121,15 @@ static void oracle(const problem *p, int64_t row, double *reference, double *bou
         bound[j] = 0x1p-24 * (n + 4) * bound[j] + 0x1p-149 * n;
 }
 
-static int64_t row_length(const problem *p, int64_t row) {
+static int64_t row_length(const problem *p, int64_t row)
+{
     return p->A->row_ptr[row + 1] - p->A->row_ptr[row];
 }
 
 /* Compulsory: A once (4 B column + 4 B value a nonzero, 4 B offset a row), B once, C once.
  * Gather: the same, but every nonzero fetches its own 4N-byte row of B. */
-static void cost(const problem *p, cost_model *model) {
+static void cost(const problem *p, cost_model *model)
+{
     const double nnz = p->A->nnz, rows = p->A->rows, cols = p->A->cols, N = p->N;
     const double sparse = 8 * nnz + 4 * (rows + 1);
     model->flops = 2 * nnz * N;
@@ -133,11 +139,13 @@ static void cost(const problem *p, cost_model *model) {
     model->gather_row = 4 * N;
 }
 
-static const spmm_contender *spmm(const contender *c) {
+static const spmm_contender *spmm(const contender *c)
+{
     return (const spmm_contender *)c;
 }
 
-static void choose(const contender *c, const problem *p, int *tuning) {
+static void choose(const contender *c, const problem *p, int *tuning)
+{
     for (int i = 0; i < contender_num_tunables(c); i++)
         tuning[i] = c->tunables[i].initial;
     if (spmm(c)->choose) spmm(c)->choose(&p->stats, p->N, tuning);
@@ -150,7 +158,8 @@ typedef struct spmm_instance {
 } spmm_instance;
 
 static cudaError_t prepare(const contender *c, const problem *p, void *const *d_inputs,
-                           const int *tuning, void **instance) {
+                           const int *tuning, void **instance)
+{
     spmm_instance *self = calloc(1, sizeof *self);
     if (!self) return cudaErrorMemoryAllocation;
     self->d_B = d_inputs[B_DENSE];
@@ -177,12 +186,14 @@ static cudaError_t prepare(const contender *c, const problem *p, void *const *d_
     return cudaSuccess;
 }
 
-static cudaError_t run(void *instance, void *d_output, cudaStream_t stream) {
+static cudaError_t run(void *instance, void *d_output, cudaStream_t stream)
+{
     spmm_instance *self = instance;
     return self->plan.contender->run(&self->plan, self->d_B, d_output, stream);
 }
 
-static void release(void *instance) {
+static void release(void *instance)
+{
     spmm_instance *self = instance;
     if (self->plan.contender->release) self->plan.contender->release(&self->plan);
     free(self);

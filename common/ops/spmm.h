@@ -52,9 +52,10 @@ typedef struct spmm_contender {
 extern const operation spmm_operation;
 
 /* Registers `lab`, a static spmm_contender, before main() runs. */
-#define SPMM_REGISTER(lab)                                          \
-    __attribute__((constructor)) static void register_##lab(void) { \
-        contender_register(&lab.base, &spmm_operation);             \
+#define SPMM_REGISTER(lab)                                        \
+    __attribute__((constructor)) static void register_##lab(void) \
+    {                                                             \
+        contender_register(&lab.base, &spmm_operation);           \
     }
 
 #ifdef __cplusplus

@@ -11,7 +11,8 @@
 #include "device/warp.cuh"
 #include "ops/spmm.h"
 
-/* An SM holds at most 32 blocks but 64 warps: blocks of a single warp would leave half of it empty. */
+/* An SM holds at most 32 blocks but 64 warps: blocks of a single warp would leave half of it empty.
+ */
 constexpr int WARPS = 4;
 
 __global__ void spmm_warp_per_row_kernel(int rows, int N, const int *__restrict__ row_ptr,
@@ -35,8 +36,8 @@ static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStre
     const spmm_matrix &A = plan->A;
     if (A.rows == 0) return cudaSuccess;
     const dim3 grid((A.rows + WARPS - 1) / WARPS, (plan->N + WARP_SIZE - 1) / WARP_SIZE);
-    spmm_warp_per_row_kernel<<<grid, WARPS * WARP_SIZE, 0, stream>>>(
-        A.rows, plan->N, A.d_row_ptr, A.d_col_idx, A.d_values, B, C);
+    spmm_warp_per_row_kernel<<<grid, WARPS * WARP_SIZE, 0, stream>>>(A.rows, plan->N, A.d_row_ptr,
+                                                                     A.d_col_idx, A.d_values, B, C);
     return cudaGetLastError();
 }
 

@@ -4,9 +4,8 @@
  * Idea      Lane l loads nonzero number l of a batch of 32, so A is read in whole lines, once; then
  *           every lane walks the batch in shared memory, where 32 lanes reading one word cost one
  *           broadcast.
- * Changed   Lab 2 loaded col_idx and values from global memory once a nonzero and warp. Lanes beyond
- *           column N now have work too: they help to load A.
- * Run       make lab3 && ./lab3 arxiv 32
+ * Changed   Lab 2 loaded col_idx and values from global memory once a nonzero and warp. Lanes
+ * beyond column N now have work too: they help to load A. Run       make lab3 && ./lab3 arxiv 32
  * Watch     Two barriers a batch. The tile belongs to one warp, so __syncwarp() is enough.
  */
 #include "device/warp.cuh"
@@ -50,8 +49,8 @@ static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStre
     const spmm_matrix &A = plan->A;
     if (A.rows == 0) return cudaSuccess;
     const dim3 grid((A.rows + WARPS - 1) / WARPS, (plan->N + WARP_SIZE - 1) / WARP_SIZE);
-    spmm_shared_tiles_kernel<<<grid, WARPS * WARP_SIZE, 0, stream>>>(
-        A.rows, plan->N, A.d_row_ptr, A.d_col_idx, A.d_values, B, C);
+    spmm_shared_tiles_kernel<<<grid, WARPS * WARP_SIZE, 0, stream>>>(A.rows, plan->N, A.d_row_ptr,
+                                                                     A.d_col_idx, A.d_values, B, C);
     return cudaGetLastError();
 }
 

@@ -77,11 +77,17 @@ static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStre
 }
 
 static spmm_contender lab4 = {
-    .base = {.lab = 4,
-             .name = "tuning",
-             .summary = "D and C: nonzeros a batch, columns a warp, and their tuner",
-             .tunables = {{"D", "32 D nonzeros are staged between two barriers", {1, 2, 4}, 3, 2},
-                          {"C", "a warp computes 32 C columns", {1, 2, 4}, 3, 1}}},
+    .base =
+        {
+            .lab = 4,
+            .name = "tuning",
+            .summary = "D and C: nonzeros a batch, columns a warp, and their tuner",
+            .tunables =
+                {
+                    {"D", "32 D nonzeros are staged between two barriers", {1, 2, 4}, 3, 2},
+                    {"C", "a warp computes 32 C columns", {1, 2, 4}, 3, 1},
+                },
+        },
     .run = run,
 };
 SPMM_REGISTER(lab4)

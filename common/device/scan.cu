@@ -1,0 +1,69 @@
+/*
+ * scan.cu - scan in three steps: every block scans its own 1024 elements and leaves its total; the
+ * totals are scanned the same way; every block adds what came before it.
+ */
+#include "device/scan.h"
+
+#include "device/cuda_try.h"
+#include "device/warp.cuh"
+
+constexpr int THREADS = 256, PER_THREAD = 4, PER_BLOCK = THREADS * PER_THREAD;
+
+/* Inclusive scan over the lanes of a warp in log2(32) steps (Hillis and Steele 1986). */
+static __device__ int warp_inclusive_scan(int x)
+{
+    for (int d = 1; d < WARP_SIZE; d *= 2) {
+        const int before = __shfl_up_sync(FULL_MASK, x, d);
+        if (lane_id() >= d) x += before;
+    }
+    return x;
+}
+
+__global__ void scan_block_kernel(int *data, int count, int *block_total)
+{
+    __shared__ int warp_total[THREADS / WARP_SIZE];
+    const int first = blockIdx.x * PER_BLOCK + threadIdx.x * PER_THREAD;
+    int item[PER_THREAD], own = 0;
+    for (int i = 0; i < PER_THREAD; i++) {
+        item[i] = first + i < count ? data[first + i] : 0;
+        own += item[i];
+    }
+    const int inclusive = warp_inclusive_scan(own);
+    if (lane_id() == WARP_SIZE - 1) warp_total[warp_id()] = inclusive;
+    __syncthreads();
+    int before = inclusive - own;
+    for (int w = 0; w < warp_id(); w++)
+        before += warp_total[w];
+    for (int i = 0; i < PER_THREAD; i++) {
+        if (first + i < count) data[first + i] = before;
+        before += item[i];
+    }
+    if (threadIdx.x == THREADS - 1) block_total[blockIdx.x] = before;
+}
+
+__global__ void add_offsets_kernel(int *data, int count, const int *block_offset)
+{
+    const int i = blockIdx.x * PER_BLOCK + threadIdx.x;
+    for (int k = i; k < min(count, (int)(blockIdx.x + 1) * PER_BLOCK); k += THREADS)
+        data[k] += block_offset[blockIdx.x];
+}
+
+cudaError_t device_exclusive_scan(int *d_data, int count, cudaStream_t stream)
+{
+    if (count <= 0) return cudaSuccess;
+    const int blocks = (count - 1) / PER_BLOCK + 1;
+    int *d_total = NULL;
+    cudaError_t error;
+    CUDA_TRY(cudaMalloc((void **)&d_total, blocks * sizeof *d_total));
+    scan_block_kernel<<<blocks, THREADS, 0, stream>>>(d_data, count, d_total);
+    CUDA_TRY_GOTO(error, done, cudaGetLastError());
+    if (blocks > 1) {
+        CUDA_TRY_GOTO(error, done, device_exclusive_scan(d_total, blocks, stream));
+        add_offsets_kernel<<<blocks, THREADS, 0, stream>>>(d_data, count, d_total);
+        CUDA_TRY_GOTO(error, done, cudaGetLastError());
+    }
+    CUDA_TRY_GOTO(error, done, cudaStreamSynchronize(stream)); /* before the workspace goes */
+done:
+    cudaFree(d_total);
+    return error;
+}
