@@ -7,7 +7,8 @@
 
 /* As many chunks as threads, but never more positions than entries: the sum over chunks x buckets
  * is sequential and must stay small beside the entries themselves. */
-static int choose_chunks(int64_t count, int64_t buckets) {
+static int choose_chunks(int64_t count, int64_t buckets)
+{
     int64_t most = buckets > 0 ? count / buckets : 1;
     int threads = omp_get_max_threads();
     if (most < 1) most = 1;
@@ -15,7 +16,8 @@ static int choose_chunks(int64_t count, int64_t buckets) {
 }
 
 enum status bucket_plan_make(bucket_plan *plan, const int32_t *key, int64_t count, int64_t buckets,
-                             int64_t *bucket_ptr, error_text *error) {
+                             int64_t *bucket_ptr, error_text *error)
+{
     *plan =
         (bucket_plan){.chunks = choose_chunks(count, buckets), .count = count, .buckets = buckets};
     int64_t positions = plan->chunks * buckets;
@@ -47,7 +49,8 @@ enum status bucket_plan_make(bucket_plan *plan, const int32_t *key, int64_t coun
     return STATUS_OK;
 }
 
-void bucket_plan_free(bucket_plan *plan) {
+void bucket_plan_free(bucket_plan *plan)
+{
     free(plan->next);
     plan->next = NULL;
 }

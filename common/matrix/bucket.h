@@ -34,13 +34,15 @@ enum status bucket_plan_make(bucket_plan *plan, const int32_t *key, int64_t coun
 void bucket_plan_free(bucket_plan *plan);
 
 /* The first entry of a chunk; bucket_begin(plan, plan->chunks) is the number of entries. */
-static inline int64_t bucket_begin(const bucket_plan *plan, int chunk) {
+static inline int64_t bucket_begin(const bucket_plan *plan, int chunk)
+{
     int64_t share = plan->count / plan->chunks, rest = plan->count % plan->chunks;
     return share * chunk + (chunk < rest ? chunk : rest);
 }
 
 /* The position of the chunk's next entry with this key. */
-static inline int64_t bucket_place(bucket_plan *plan, int chunk, int32_t key) {
+static inline int64_t bucket_place(bucket_plan *plan, int chunk, int32_t key)
+{
     return plan->next[chunk * plan->buckets + key]++;
 }
 

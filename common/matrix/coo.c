@@ -14,13 +14,15 @@ enum {
 
 /* Grows one array; on failure the old one stays. Fresh pages are touched only when written, so a
  * generous capacity costs address space, not memory. */
-static bool grow(void **array, int64_t capacity, size_t element) {
+static bool grow(void **array, int64_t capacity, size_t element)
+{
     void *larger = realloc(*array, (size_t)capacity * element);
     if (larger) *array = larger;
     return larger != NULL;
 }
 
-static enum status reserve(coo_list *list, int64_t capacity, bool with_values, error_text *error) {
+static enum status reserve(coo_list *list, int64_t capacity, bool with_values, error_text *error)
+{
     int64_t entry_bytes = (int64_t)(2 * sizeof(int32_t) + (with_values ? sizeof(float) : 0));
     enum status status =
         memory_check((capacity - list->capacity) * entry_bytes, "the list of entries", error);
@@ -33,7 +35,8 @@ static enum status reserve(coo_list *list, int64_t capacity, bool with_values, e
     return STATUS_OK;
 }
 
-enum status coo_init(coo_list *list, int64_t capacity, bool with_values, error_text *error) {
+enum status coo_init(coo_list *list, int64_t capacity, bool with_values, error_text *error)
+{
     *list = (coo_list){0};
     if (capacity < MIN_CAPACITY) capacity = MIN_CAPACITY;
     if (capacity > MAX_HINT) capacity = MAX_HINT;
@@ -42,7 +45,8 @@ enum status coo_init(coo_list *list, int64_t capacity, bool with_values, error_t
     return status;
 }
 
-enum status coo_push(coo_list *list, int32_t row, int32_t col, float value, error_text *error) {
+enum status coo_push(coo_list *list, int32_t row, int32_t col, float value, error_text *error)
+{
     if (list->count == list->capacity) {
         enum status status =
             reserve(list, list->capacity + list->capacity / 2, list->value != NULL, error);
@@ -55,7 +59,8 @@ enum status coo_push(coo_list *list, int32_t row, int32_t col, float value, erro
     return STATUS_OK;
 }
 
-void coo_free(coo_list *list) {
+void coo_free(coo_list *list)
+{
     free(list->row);
     free(list->col);
     free(list->value);
@@ -63,7 +68,8 @@ void coo_free(coo_list *list) {
 }
 
 static enum status check_coordinates(const coo_list *list, int64_t rows, int64_t cols,
-                                     const char *source, error_text *error) {
+                                     const char *source, error_text *error)
+{
     int64_t bad = list->count;
 #pragma omp parallel for reduction(min : bad)
     for (int64_t k = 0; k < list->count; k++) {
@@ -77,7 +83,8 @@ static enum status check_coordinates(const coo_list *list, int64_t rows, int64_t
                 source, bad, list->row[bad], list->col[bad], rows, cols);
 }
 
-static bool rows_ascend(const coo_list *list) {
+static bool rows_ascend(const coo_list *list)
+{
     bool ascend = true;
 #pragma omp parallel for reduction(&& : ascend)
     for (int64_t k = 1; k < list->count; k++)
@@ -87,7 +94,8 @@ static bool rows_ascend(const coo_list *list) {
 
 /* A list that is in row order already: its columns and values are the matrix's. */
 static enum status adopt(coo_list *list, int64_t rows, int64_t cols, csr_matrix *A,
-                         error_text *error) {
+                         error_text *error)
+{
     enum status status = csr_alloc(A, rows, cols, 0, false, error);
     if (status != STATUS_OK) return status;
     for (int64_t k = 0; k < list->count; k++)
@@ -109,7 +117,8 @@ static enum status adopt(coo_list *list, int64_t rows, int64_t cols, csr_matrix 
 }
 
 static enum status scatter(const coo_list *list, int64_t rows, int64_t cols, csr_matrix *A,
-                           error_text *error) {
+                           error_text *error)
+{
     bucket_plan plan = {0};
     enum status status = csr_alloc(A, rows, cols, list->count, list->value != NULL, error);
     if (status != STATUS_OK) return status;
@@ -132,7 +141,8 @@ cleanup:
 }
 
 enum status csr_from_coo(coo_list *list, int64_t rows, int64_t cols, csr_matrix *A,
-                         const char *source, error_text *error) {
+                         const char *source, error_text *error)
+{
     *A = (csr_matrix){0};
     enum status status = check_coordinates(list, rows, cols, source, error);
     if (status != STATUS_OK) goto cleanup;

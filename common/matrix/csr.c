@@ -10,7 +10,8 @@
 /* Above this the byte counts below could overflow; no machine holds it anyway. */
 #define MAX_NNZ (INT64_MAX / 16)
 
-static enum status check_sizes(int64_t rows, int64_t cols, int64_t nnz, error_text *error) {
+static enum status check_sizes(int64_t rows, int64_t cols, int64_t nnz, error_text *error)
+{
     if (rows < 0 || rows > INT32_MAX || cols < 0 || cols > INT32_MAX)
         return fail(error, STATUS_DATASET,
                     "%" PRId64 " x %" PRId64 " is no possible shape: each side is 0..%d", rows,
@@ -21,7 +22,8 @@ static enum status check_sizes(int64_t rows, int64_t cols, int64_t nnz, error_te
 }
 
 enum status csr_alloc(csr_matrix *A, int64_t rows, int64_t cols, int64_t nnz, bool with_values,
-                      error_text *error) {
+                      error_text *error)
+{
     *A = (csr_matrix){0};
     enum status status = check_sizes(rows, cols, nnz, error);
     if (status != STATUS_OK) return status;
@@ -46,12 +48,14 @@ enum status csr_alloc(csr_matrix *A, int64_t rows, int64_t cols, int64_t nnz, bo
     return STATUS_OK;
 }
 
-static void free_unless_mapped(const csr_matrix *A, void *array) {
+static void free_unless_mapped(const csr_matrix *A, void *array)
+{
     uintptr_t at = (uintptr_t)array, begin = (uintptr_t)A->mapping;
     if (!A->mapping || at < begin || at >= begin + A->mapping_bytes) free(array);
 }
 
-void csr_free(csr_matrix *A) {
+void csr_free(csr_matrix *A)
+{
     free_unless_mapped(A, A->row_ptr);
     free_unless_mapped(A, A->col_idx);
     free_unless_mapped(A, A->values);
@@ -60,7 +64,8 @@ void csr_free(csr_matrix *A) {
 }
 
 /* The first row whose offsets decrease, or A->rows. */
-static int64_t first_decrease(const csr_matrix *A) {
+static int64_t first_decrease(const csr_matrix *A)
+{
     int64_t first = A->rows;
 #pragma omp parallel for reduction(min : first)
     for (int64_t i = 0; i < A->rows; i++) {
@@ -70,7 +75,8 @@ static int64_t first_decrease(const csr_matrix *A) {
 }
 
 /* The first entry with a column out of range or a value that is not finite, or A->nnz. */
-static int64_t first_bad_entry(const csr_matrix *A) {
+static int64_t first_bad_entry(const csr_matrix *A)
+{
     int64_t first = A->nnz;
     uint32_t cols = (uint32_t)A->cols;
 #pragma omp parallel for reduction(min : first)
@@ -84,7 +90,8 @@ static int64_t first_bad_entry(const csr_matrix *A) {
 
 /* The row that holds entry k < nnz of a matrix with valid offsets: the last one starting at or
  * before k (rows of no entries that start there come earlier). */
-static int64_t row_of_entry(const csr_matrix *A, int64_t k) {
+static int64_t row_of_entry(const csr_matrix *A, int64_t k)
+{
     int64_t low = 0, high = A->rows; /* row_ptr[low] <= k < row_ptr[high] */
     while (high - low > 1) {
         int64_t middle = low + (high - low) / 2;
@@ -96,7 +103,8 @@ static int64_t row_of_entry(const csr_matrix *A, int64_t k) {
     return low;
 }
 
-enum status csr_validate(const csr_matrix *A, const char *source, error_text *error) {
+enum status csr_validate(const csr_matrix *A, const char *source, error_text *error)
+{
     error_text reason;
     enum status status = check_sizes(A->rows, A->cols, A->nnz, &reason);
     if (status != STATUS_OK) return fail(error, status, "%s: %s", source, reason.text);

@@ -6,7 +6,8 @@
 
 /* The number after `key` in a file of "key value" lines, or -1. An empty key reads the first line.
  * "max", the word for "no limit", is no number and gives -1. */
-static int64_t number_in(const char *path, const char *key) {
+static int64_t number_in(const char *path, const char *key)
+{
     FILE *file = fopen(path, "re");
     if (!file) return -1;
     char line[256];
@@ -21,7 +22,8 @@ static int64_t number_in(const char *path, const char *key) {
     return value;
 }
 
-int64_t memory_available(void) {
+int64_t memory_available(void)
+{
     int64_t available = INT64_MAX;
     int64_t kib = number_in("/proc/meminfo", "MemAvailable:");
     if (kib >= 0) available = kib * 1024;
@@ -39,7 +41,8 @@ int64_t memory_available(void) {
     return available;
 }
 
-enum status memory_check(int64_t bytes, const char *what, error_text *error) {
+enum status memory_check(int64_t bytes, const char *what, error_text *error)
+{
     enum { GUARANTEED = 1 << 20 }; /* not worth asking the kernel for */
     if (bytes <= GUARANTEED) return STATUS_OK;
     int64_t available = memory_available();

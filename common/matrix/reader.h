@@ -8,6 +8,13 @@
 #define MATRIX_READER_H
 
 #include "matrix/csr.h"
+#include "matrix/paths.h"
+
+/* The files that a matrix is parsed from. */
+typedef struct reader_files {
+    int count;
+    char path[3][PATH_BYTES];
+} reader_files;
 
 typedef struct matrix_reader {
     const char *name;        /* "mtx", as printed by --list */
@@ -22,6 +29,10 @@ typedef struct matrix_reader {
      * validated: matrix_read does that for every format. */
     enum status (*read)(const char *path, csr_matrix *A, error_text *error);
 
+    /* For text formats, whose result is worth keeping: lists the files that read() would parse
+     * (into *files, zeroed on entry; none if there is nothing to keep). NULL for binary formats. */
+    void (*text_files)(const char *path, reader_files *files);
+
     struct matrix_reader *next; /* set by matrix_reader_register */
 } matrix_reader;
 
@@ -30,16 +41,23 @@ void matrix_reader_register(matrix_reader *reader);
 /* The first registered reader in order of name; the rest follow through ->next. */
 const matrix_reader *matrix_readers(void);
 
+/* The text_files of a format that is one file: `path` itself. */
+void reader_own_file(const char *path, reader_files *files);
+
 /* Registers `reader` (a static matrix_reader) before main() runs. */
-#define REGISTER_MATRIX_READER(reader)                                 \
-    __attribute__((constructor)) static void register_##reader(void) { \
-        matrix_reader_register(&reader);                               \
+#define REGISTER_MATRIX_READER(reader)                               \
+    __attribute__((constructor)) static void register_##reader(void) \
+    {                                                                \
+        matrix_reader_register(&reader);                             \
     }
 
-/* Reads and validates the matrix at `path`. A large text file that parsed well is kept as .csr in
- * $XDG_CACHE_HOME/spmm-lab (default ~/.cache/spmm-lab) under a key made of its absolute path, size
- * and modification time, and comes from there next time; SPMM_NO_CACHE=1 turns that off, and a
- * cache that cannot be written is no error. Nothing is ever written beside the data. */
+/* Reads and validates the matrix at `path`. A text file of 4 MB or more that parsed well is kept as
+ * .csr in $XDG_CACHE_HOME/spmm-lab (default ~/.cache/spmm-lab) under a key made of its absolute
+ * path, size and modification time, and comes from there next time; SPMM_NO_CACHE=1 turns that off,
+ * and a cache that cannot be read or written is no error. Nothing is ever written beside the data.
+ *
+ * Files with values keep them as the nearest fp32 numbers; files without, and files whose values
+ * are all the boolean True, give values == NULL. */
 enum status matrix_read(const char *path, csr_matrix *A, error_text *error);
 
 /* Writes A in the suite's own binary format: a header with magic, version, sizes and a checksum of

@@ -23,14 +23,16 @@ typedef struct scratch {
     int64_t capacity;
 } scratch;
 
-static bool ascending(const int32_t *col, int64_t n) {
+static bool ascending(const int32_t *col, int64_t n)
+{
     for (int64_t i = 1; i < n; i++) {
         if (col[i - 1] > col[i]) return false;
     }
     return true;
 }
 
-static void insertion_sort(entries row, int64_t n) {
+static void insertion_sort(entries row, int64_t n)
+{
     for (int64_t i = 1; i < n; i++) {
         int32_t col = row.col[i];
         float value = row.value ? row.value[i] : 0;
@@ -45,7 +47,8 @@ static void insertion_sort(entries row, int64_t n) {
 }
 
 /* Moves `from` to `to`, stably sorted by the digit at `shift`. */
-static void sort_by_digit(entries from, entries to, int64_t n, int shift) {
+static void sort_by_digit(entries from, entries to, int64_t n, int shift)
+{
     int64_t next[DIGITS] = {0};
     for (int64_t i = 0; i < n; i++)
         next[from.col[i] >> shift & (DIGITS - 1)]++;
@@ -63,7 +66,8 @@ static void sort_by_digit(entries from, entries to, int64_t n, int shift) {
 }
 
 /* Least significant digit first; ends in `row` whatever the number of digits. */
-static void radix_sort(entries row, entries other, int64_t n, int64_t cols) {
+static void radix_sort(entries row, entries other, int64_t n, int64_t cols)
+{
     entries from = row, to = other;
     for (int shift = 0; shift < 31 && (cols - 1) >> shift > 0; shift += DIGIT_BITS) {
         sort_by_digit(from, to, n, shift);
@@ -77,7 +81,8 @@ static void radix_sort(entries row, entries other, int64_t n, int64_t cols) {
     }
 }
 
-static bool scratch_reserve(scratch *s, int64_t n, bool with_values) {
+static bool scratch_reserve(scratch *s, int64_t n, bool with_values)
+{
     if (n <= s->capacity) return true;
     int64_t entry_bytes = (int64_t)(sizeof(int32_t) + (with_values ? sizeof(float) : 0));
     if (memory_check(n * entry_bytes, "", NULL) != STATUS_OK) return false;
@@ -89,7 +94,8 @@ static bool scratch_reserve(scratch *s, int64_t n, bool with_values) {
     return s->space.col && (!with_values || s->space.value);
 }
 
-enum status csr_sort_rows(csr_matrix *A, error_text *error) {
+enum status csr_sort_rows(csr_matrix *A, error_text *error)
+{
     bool out_of_memory = false;
 #pragma omp parallel reduction(|| : out_of_memory)
     {

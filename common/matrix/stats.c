@@ -7,7 +7,8 @@
 
 const double row_quantile_levels[ROW_QUANTILES] = {.01, .10, .25, .50, .75, .90, .99};
 
-static int64_t longest_row(const csr_matrix *A) {
+static int64_t longest_row(const csr_matrix *A)
+{
     int64_t longest = 0;
     for (int64_t i = 0; i < A->rows; i++) {
         int64_t length = A->row_ptr[i + 1] - A->row_ptr[i];
@@ -18,7 +19,8 @@ static int64_t longest_row(const csr_matrix *A) {
 
 /* Everything below follows from the histogram: rows_of_length[n] rows have n nonzeros. */
 
-static void compute_spread(const int64_t *rows_of_length, row_stats *stats) {
+static void compute_spread(const int64_t *rows_of_length, row_stats *stats)
+{
     double squares = 0;     /* sum over rows of (length - mean)^2 */
     double rank_weight = 0; /* sum over rows, shortest first, of rank * length, ranks from 1 */
     double shorter = 0;     /* rows met so far */
@@ -35,7 +37,8 @@ static void compute_spread(const int64_t *rows_of_length, row_stats *stats) {
     if (stats->gini < 0) stats->gini = 0; /* equal rows: the two terms cancel but for rounding */
 }
 
-static void compute_quantiles(const int64_t *rows_of_length, row_stats *stats) {
+static void compute_quantiles(const int64_t *rows_of_length, row_stats *stats)
+{
     int64_t length = 0, rows_up_to = rows_of_length[0];
     for (int q = 0; q < ROW_QUANTILES; q++) {
         /* In whole percent, so that 10% of 10 rows is 1 row and not 1.0000000000000002. */
@@ -47,7 +50,8 @@ static void compute_quantiles(const int64_t *rows_of_length, row_stats *stats) {
     }
 }
 
-enum status row_stats_compute(const csr_matrix *A, row_stats *stats, error_text *error) {
+enum status row_stats_compute(const csr_matrix *A, row_stats *stats, error_text *error)
+{
     *stats = (row_stats){.rows = A->rows, .cols = A->cols, .nnz = A->nnz, .empty_rows = A->rows};
     if (A->rows == 0 || A->nnz == 0) return STATUS_OK;
 

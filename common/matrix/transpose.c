@@ -6,7 +6,8 @@
 #include "matrix/csr.h"
 
 /* The row that holds entry k, where k may be nnz: the first whose end lies beyond k. */
-static int64_t first_row_ending_after(const csr_matrix *A, int64_t k) {
+static int64_t first_row_ending_after(const csr_matrix *A, int64_t k)
+{
     int64_t low = 0, high = A->rows;
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
@@ -18,7 +19,8 @@ static int64_t first_row_ending_after(const csr_matrix *A, int64_t k) {
     return low;
 }
 
-enum status csr_transpose(const csr_matrix *A, csr_matrix *T, error_text *error) {
+enum status csr_transpose(const csr_matrix *A, csr_matrix *T, error_text *error)
+{
     bucket_plan plan = {0};
     enum status status = csr_alloc(T, A->cols, A->rows, A->nnz, A->values != NULL, error);
     if (status != STATUS_OK) goto cleanup;

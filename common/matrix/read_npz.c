@@ -1,0 +1,267 @@
+/*
+ * read_npz.c - scipy.sparse.save_npz: a zip archive of numpy arrays. CSR has indptr, indices, data,
+ * shape, format; COO has row, col in place of the first two. The members come in any order, stored
+ * or deflated, and others are ignored. Data that are all True say no more than the pattern.
+ */
+#include "matrix/memory.h"
+#include "matrix/npy.h"
+#include "matrix/paths.h"
+#include "matrix/reader.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static int recognise(const char *path, const char *head, size_t head_bytes)
+{
+    bool zip = head_bytes >= 4 && memcmp(head, "PK", 2) == 0 && (head[2] == 3 || head[2] == 5);
+    if (path_ends_with(path, ".npz")) return 90;
+    return zip ? 50 : 0;
+}
+
+enum { INDPTR, INDICES, ROW, COL, DATA, SHAPE, ARRAYS };
+
+/* What each member is called, and what it is wanted as. */
+static const struct {
+    const char *name;
+    enum npy_target target;
+} wanted[ARRAYS] = {
+    [INDPTR] = {"indptr.npy", NPY_INT64}, [INDICES] = {"indices.npy", NPY_INT32},
+    [ROW] = {"row.npy", NPY_INT32},       [COL] = {"col.npy", NPY_INT32},
+    [DATA] = {"data.npy", NPY_FLOAT},     [SHAPE] = {"shape.npy", NPY_INT64},
+};
+
+/* What has been found so far. */
+typedef struct contents {
+    struct {
+        void *elements; /* NULL: not there */
+        int64_t count;
+        bool is_bool;
+    } array[ARRAYS];
+    char format[8]; /* empty: not there */
+} contents;
+
+static void free_contents(contents *c)
+{
+    for (int i = 0; i < ARRAYS; i++)
+        free(c->array[i].elements);
+    *c = (contents){0};
+}
+
+/* Moves an array out of the contents; the caller frees it. */
+static void *take(contents *c, int which)
+{
+    void *elements = c->array[which].elements;
+    c->array[which].elements = NULL;
+    return elements;
+}
+
+/* ---- reading the archive --------------------------------------------------------------------- */
+
+typedef struct member {
+    struct archive *archive;
+    char name[512]; /* "graph.npz:indices.npy" */
+} member;
+
+static enum status bad_archive(const char *name, struct archive *archive, error_text *error)
+{
+    const char *reason = archive_error_string(archive);
+    return fail(error, STATUS_DATASET, "%s: no readable zip archive (%s)", name,
+                reason ? reason : "no further reason");
+}
+
+static enum status read_member(void *from, void *buffer, size_t bytes, error_text *error)
+{
+    member *m = from;
+    for (size_t got = 0; got < bytes;) {
+        la_ssize_t n = archive_read_data(m->archive, (char *)buffer + got, bytes - got);
+        if (n < 0) return bad_archive(m->name, m->archive, error);
+        if (n == 0) return fail(error, STATUS_DATASET, "%s: ends before its last element", m->name);
+        got += (size_t)n;
+    }
+    return STATUS_OK;
+}
+
+/* Nothing may follow the elements; reaching the end also makes libarchive compare the checksum. */
+static enum status end_member(member *m, error_text *error)
+{
+    char extra;
+    la_ssize_t n = archive_read_data(m->archive, &extra, 1);
+    if (n < 0) return bad_archive(m->name, m->archive, error);
+    if (n > 0) return fail(error, STATUS_DATASET, "%s: bytes follow the last element", m->name);
+    return STATUS_OK;
+}
+
+static enum status read_array(const npy_source *source, int which, contents *c, error_text *error)
+{
+    npy_array array;
+    enum status status = npy_open(source, &array, error);
+    if (status != STATUS_OK) return status;
+    int64_t bytes = array.count * (int64_t)npy_target_bytes(wanted[which].target);
+    status = memory_check(bytes, "an array of the file", error);
+    if (status != STATUS_OK) return status;
+    c->array[which].elements = malloc((size_t)bytes + 1); /* not NULL for an empty array */
+    if (!c->array[which].elements)
+        return fail(error, STATUS_MEMORY, "no memory for an array of the file");
+    c->array[which].count = array.count;
+    c->array[which].is_bool = array.kind == 'b';
+    return npy_read(source, &array, wanted[which].target, c->array[which].elements, error);
+}
+
+/* Reads the current member if it is one of ours. */
+static enum status read_if_wanted(const char *name, const npy_source *source, contents *c,
+                                  error_text *error)
+{
+    enum status status;
+    if (strcmp(name, "format.npy") == 0) {
+        npy_array array;
+        status = npy_open(source, &array, error);
+        if (status == STATUS_OK)
+            status = npy_read_string(source, &array, c->format, sizeof c->format, error);
+    } else {
+        int which = 0;
+        while (which < ARRAYS && strcmp(name, wanted[which].name) != 0)
+            which++;
+        if (which == ARRAYS) return STATUS_OK;
+        if (c->array[which].elements)
+            return fail(error, STATUS_DATASET, "%s: is there twice", source->name);
+        status = read_array(source, which, c, error);
+    }
+    return status == STATUS_OK ? end_member(source->from, error) : status;
+}
+
+static enum status read_contents(const char *path, int64_t file_bytes, contents *c,
+                                 error_text *error)
+{
+    enum { BLOCK_BYTES = 1 << 17, DEFLATE_RATIO = 1032 };
+    enum status status = STATUS_OK;
+    member m = {.archive = archive_read_new()};
+    if (!m.archive) return fail(error, STATUS_MEMORY, "no memory to read an archive");
+    archive_read_support_format_zip(m.archive);
+    if (archive_read_open_filename(m.archive, path, BLOCK_BYTES) != ARCHIVE_OK) {
+        status = bad_archive(path, m.archive, error);
+        goto cleanup;
+    }
+    const npy_source source = {
+        .name = m.name, .read = read_member, .from = &m, .most_bytes = file_bytes * DEFLATE_RATIO};
+    struct archive_entry *entry;
+    int result;
+    while ((result = archive_read_next_header(m.archive, &entry)) == ARCHIVE_OK) {
+        const char *name = archive_entry_pathname(entry);
+        if (!name) continue;
+        snprintf(m.name, sizeof m.name, "%.400s:%.100s", path, name);
+        status = read_if_wanted(name, &source, c, error);
+        if (status != STATUS_OK) goto cleanup;
+    }
+    if (result != ARCHIVE_EOF) status = bad_archive(path, m.archive, error);
+
+cleanup:
+    archive_read_free(m.archive);
+    return status;
+}
+
+/* ---- from arrays to a matrix ----------------------------------------------------------------- */
+
+/* Both counts that a format's index arrays must agree on. */
+static enum status check_counts(const char *path, const contents *c, int which, int64_t count,
+                                error_text *error)
+{
+    if (c->array[which].count == count) return STATUS_OK;
+    return fail(error, STATUS_DATASET, "%s: %s holds %" PRId64 " elements, but %" PRId64 " are due",
+                path, wanted[which].name, c->array[which].count, count);
+}
+
+static enum status check_present(const char *path, const contents *c, int which, error_text *error)
+{
+    if (c->array[which].elements) return STATUS_OK;
+    return fail(error, STATUS_DATASET, "%s: there is no %s inside: no scipy CSR or COO matrix",
+                path, wanted[which].name);
+}
+
+/* Data as values, or NULL where they say nothing: no data, or True throughout. */
+static float *take_values(contents *c)
+{
+    float *values = take(c, DATA);
+    bool all_true = c->array[DATA].is_bool;
+    for (int64_t k = 0; all_true && k < c->array[DATA].count; k++)
+        all_true = values[k] != 0;
+    if (!all_true) return values;
+    free(values);
+    return NULL;
+}
+
+static enum status build_csr(const char *path, contents *c, int64_t rows, int64_t cols,
+                             csr_matrix *A, error_text *error)
+{
+    enum status status = check_present(path, c, INDICES, error);
+    if (status == STATUS_OK) status = check_counts(path, c, INDPTR, rows + 1, error);
+    if (status != STATUS_OK) return status;
+    *A = (csr_matrix){.rows = rows, .cols = cols, .nnz = c->array[INDICES].count};
+    A->row_ptr = take(c, INDPTR);
+    A->col_idx = take(c, INDICES);
+    A->values = take_values(c);
+    return STATUS_OK;
+}
+
+static enum status build_coo(const char *path, contents *c, int64_t rows, int64_t cols,
+                             csr_matrix *A, error_text *error)
+{
+    int64_t count = c->array[ROW].count;
+    enum status status = check_present(path, c, COL, error);
+    if (status == STATUS_OK) status = check_counts(path, c, COL, count, error);
+    if (status != STATUS_OK) return status;
+    coo_list list = {.count = count, .capacity = count};
+    list.row = take(c, ROW);
+    list.col = take(c, COL);
+    list.value = take_values(c);
+    return csr_from_coo(&list, rows, cols, A, path, error);
+}
+
+static enum status build(const char *path, contents *c, csr_matrix *A, error_text *error)
+{
+    /* Older files do not name their format; the members tell. */
+    if (!*c->format) strcpy(c->format, c->array[ROW].elements ? "coo" : "csr");
+    bool is_csr = strcmp(c->format, "csr") == 0;
+    if (!is_csr && strcmp(c->format, "coo") != 0)
+        return fail(error, STATUS_DATASET, "%s: scipy's '%s' format is not read (csr and coo are)",
+                    path, c->format);
+
+    enum status status = check_present(path, c, is_csr ? INDPTR : ROW, error);
+    if (status == STATUS_OK) status = check_present(path, c, SHAPE, error);
+    if (status == STATUS_OK) status = check_counts(path, c, SHAPE, 2, error);
+    if (status == STATUS_OK && c->array[DATA].elements)
+        status = check_counts(path, c, DATA, c->array[is_csr ? INDICES : ROW].count, error);
+    if (status != STATUS_OK) return status;
+
+    const int64_t *shape = c->array[SHAPE].elements;
+    if (shape[0] < 0 || shape[0] > INT32_MAX || shape[1] < 0 || shape[1] > INT32_MAX)
+        return fail(error, STATUS_DATASET,
+                    "%s: a shape of %" PRId64 " x %" PRId64 " is outside 0..%d", path, shape[0],
+                    shape[1], INT32_MAX);
+    return is_csr ? build_csr(path, c, shape[0], shape[1], A, error)
+                  : build_coo(path, c, shape[0], shape[1], A, error);
+}
+
+static enum status read_npz(const char *path, csr_matrix *A, error_text *error)
+{
+    struct stat info;
+    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode))
+        return fail(error, STATUS_DATASET, "%s: is not a file that can be read", path);
+    contents c = {0};
+    enum status status = read_contents(path, info.st_size, &c, error);
+    if (status == STATUS_OK) status = build(path, &c, A, error);
+    free_contents(&c);
+    return status;
+}
+
+static matrix_reader npz = {
+    .name = "npz",
+    .description = "scipy.sparse.save_npz, CSR or COO (.npz)",
+    .recognise = recognise,
+    .read = read_npz,
+};
+REGISTER_MATRIX_READER(npz)
