@@ -83,10 +83,11 @@ endif
 # ---- what is linked ----------------------------------------------------------------------------
 
 object = $(patsubst %,$(OUT)/%.o,$(1))
-MAIN := common/harness/main.c
-COMMON_SOURCES := $(filter-out $(MAIN) common/baselines/% common/simt/%,\
+LAB_MAIN := common/harness/main.c
+LIMITS_MAIN := common/limits/limits.cu
+COMMON_SOURCES := $(filter-out $(LAB_MAIN) $(LIMITS_MAIN) common/baselines/% common/simt/%,\
                   $(wildcard common/*/*.c common/*/*.cu)) $(BACKEND_SOURCES)
-COMMON_OBJECTS := $(call object,$(COMMON_SOURCES))
+COMMON := $(call object,$(COMMON_SOURCES))
 
 # labN links labs 1..N of its own operation: the one whose header its lab.cu includes. Folders come
 # in ascending order, so these are the labs of that operation met so far.
@@ -96,21 +97,121 @@ LABS_OF_$(2) += $$(call object,$$(wildcard $(1)/*.cu))
 $(OUT)/lab$(call number_of,$(1)): $$(LABS_OF_$(2))
 endef
 $(foreach d,$(LAB_DIRS),$(eval $(call lab_rules,$(d),$(call operation_of,$(d)))))
+ALL_LAB_OBJECTS := $(call object,$(wildcard $(LAB_DIRS:%=%/*.cu)))
 
-PROGRAMS := $(LABS) limits
+TESTS_C := $(wildcard tests/unit/*.c)
+TESTS_CU := $(wildcard tests/primitives/*.cu)
+TESTS_SIMT := $(if $(filter simt,$(BACKEND)),$(wildcard tests/simt/*.cu))
+TEST_PROGRAMS := $(patsubst %,$(OUT)/%,$(basename $(TESTS_C) $(TESTS_CU) $(TESTS_SIMT))) \
+                 $(OUT)/tests/kernels/matrix $(OUT)/tests/mutants/run
 
-##@ Build and run
+##@ Build
+
+.PHONY: help all test check-format format clean data diff limits FORCE
 
 help: ## Show this help
-	@awk -f scripts/help.awk $(MAKEFILE_LIST)
+	@awk -f scripts/help.awk Makefile config.mk
 
-all: $(PROGRAMS) convert ## Build every lab and tool
+# labN: ## Build one lab and leave it here: make lab3 && ./lab3 arxiv 32
 
-.PHONY: help all convert
+all: $(LABS) $(OUT)/limits $(OUT)/convert ## Build every lab and tool
+
 # A program in the root is a copy of the one in build/, taken again when the backend changes.
-$(PROGRAMS): %: $(OUT)/% $(BUILD)/backend
+$(LABS): %: $(OUT)/% $(BUILD)/backend
 	$(Q)cp $< $@
 
-$(addprefix $(OUT)/,$(LABS)): $(call object,$(MAIN)) $(COMMON_OBJECTS)
-	$(call say,LINK,$@)
-	$(Q)$(CXX) -o $@ $^ $(LDFLAGS) $(LDLIBS_ALL)
+##@ Check
+
+test: all $(TEST_PROGRAMS) ## Run every test; ends with "N passed, N failed, N skipped"
+	$(Q)OUT='$(OUT)' BACKEND='$(BACKEND)' scripts/run-tests $(TEST_PROGRAMS)
+
+check-format: ## Verify the format of C and CUDA files and lint the shell scripts
+	$(Q)scripts/check-format
+
+format: ## Format C and CUDA files
+	$(Q)scripts/check-format --fix
+
+##@ Measure (needs a GPU)
+
+limits: $(OUT)/limits ## Measure this machine's bandwidths and peak, for the roofline column
+	$(Q)$<
+
+##@ Data and reading
+
+data: $(OUT)/convert ## Download and convert a dataset: make data DATASET=arxiv
+	$(Q)CONVERT='$(OUT)/convert' datasets/fetch $(DATASET)
+
+diff: ## Show what a lab changes from the one before: make diff LAB=3
+	@scripts/diff-lab $(LAB)
+
+clean: ## Remove everything that was built
+	$(Q)rm -rf $(BUILD) $(LABS)
+
+# ---- rules -------------------------------------------------------------------------------------
+
+# Rewritten only when its text changes, so that changed settings rebuild and others do not.
+define stamp
+	@mkdir -p $(@D)
+	@printf '%s\n' '$(subst ','\'',$(1))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(1))' > $@
+endef
+$(BUILD)/backend: FORCE
+	$(call stamp,$(OUT))
+$(OUT)/settings: FORCE
+	$(call stamp,$(CC) $(CFLAGS_ALL) $(CFLAGS) $(CXX) $(CXXFLAGS_ALL) $(CXXFLAGS) $(NVCC) $(NVCCFLAGS) $(LDFLAGS) $(LDLIBS_ALL))
+$(OUT)/commit.h: FORCE
+	$(call stamp,#define COMMIT "$(shell git describe --always --dirty --abbrev=12 --exclude '*' 2>/dev/null || echo unknown)")
+$(OUT)/common/harness/provenance.c.o: $(OUT)/commit.h
+
+$(OUT)/%.c.o: %.c $(OUT)/settings
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(CFLAGS_ALL) $(CFLAGS) $(DEPS) -c $< -o $@
+
+$(OUT)/%.cc.o: %.cc $(OUT)/settings
+	@mkdir -p $(@D)
+	$(call say,CXX,$<)
+	$(Q)$(CXX) $(CXXFLAGS_ALL) $(CXXFLAGS) $(DEPS) -c $< -o $@
+
+$(OUT)/%.S.o: %.S $(OUT)/settings
+	@mkdir -p $(@D)
+	$(call say,AS,$<)
+	$(Q)$(CC) $(DEPS) -c $< -o $@
+
+ifeq ($(BACKEND),cuda)
+$(OUT)/%.cu.o: %.cu $(OUT)/settings
+	@mkdir -p $(@D)
+	$(call say,NVCC,$<)
+	$(Q)$(NVCC) $(NVCCFLAGS) -MMD -MP -c $< -o $@
+else
+$(OUT)/%.cu.cc: %.cu common/simt/translate.awk
+	@mkdir -p $(@D)
+	$(Q)awk -v file=$< -f common/simt/translate.awk $< > $@
+$(OUT)/%.cu.o: $(OUT)/%.cu.cc $(OUT)/settings
+	$(call say,SIMT,$*.cu)
+	$(Q)$(CXX) $(CXXFLAGS_ALL) $(CXXFLAGS) -iquote $(dir $*) -include cuda_runtime.h $(DEPS) -c $< -o $@
+endif
+
+link = $(call say,LINK,$@)$(newline)	$(Q)$(CXX) -o $@ $(filter %.o,$^) $(LDFLAGS) $(LDLIBS_ALL)
+define newline
+
+
+endef
+
+$(addprefix $(OUT)/,$(LABS)): $(call object,$(LAB_MAIN)) $(COMMON)
+	$(link)
+$(OUT)/limits: $(call object,$(LIMITS_MAIN)) $(COMMON)
+	$(link)
+$(OUT)/convert: $(call object,datasets/convert.c) $(COMMON)
+	$(link)
+$(OUT)/tests/unit/%: $(OUT)/tests/unit/%.c.o $(COMMON)
+	$(link) -lcmocka
+$(OUT)/tests/primitives/%: $(OUT)/tests/primitives/%.cu.o $(COMMON)
+	$(link)
+$(OUT)/tests/simt/%: $(OUT)/tests/simt/%.cu.o $(COMMON)
+	$(link)
+$(OUT)/tests/kernels/matrix: $(call object,tests/kernels/matrix.c) $(ALL_LAB_OBJECTS) $(COMMON)
+	$(link)
+$(OUT)/tests/mutants/run: $(call object,$(wildcard tests/mutants/*.c tests/mutants/*.cu)) $(COMMON)
+	$(link)
+
+-include $(shell find $(OUT) -name '*.d' 2>/dev/null)

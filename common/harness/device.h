@@ -11,6 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef struct device_info {
     char name[256];
     int compute_capability; /* 90 for sm_90 */
@@ -54,4 +58,7 @@ size_t guarded_footprint(size_t bytes);
  * going on. */
 enum status device_fail(cudaError_t cuda_error, const char *what, error_text *error);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -7,12 +7,13 @@
 #include <math.h>
 #include <string.h>
 
-/* "limits/NVIDIA_H200.tsv" */
-static void file_name(const char *device, char *name, size_t bytes)
+/* "h200" for "NVIDIA H200": the name of a GPU as files and folders spell it. */
+static void device_slug(const char *device, char *slug, size_t bytes)
 {
-    snprintf(name, bytes, "limits-%s.tsv", device);
-    for (char *c = name; *c; c++)
-        if (!isalnum((unsigned char)*c) && *c != '.' && *c != '-') *c = '_';
+    if (!strncmp(device, "NVIDIA ", 7)) device += 7;
+    snprintf(slug, bytes, "%s", device);
+    for (char *c = slug; *c; c++)
+        *c = isalnum((unsigned char)*c) ? (char)tolower((unsigned char)*c) : '_';
 }
 
 static bool read_file(const char *path, machine_limits *l)
@@ -35,21 +36,26 @@ static bool read_file(const char *path, machine_limits *l)
 
 bool limits_load(const char *device, machine_limits *l)
 {
-    char name[300], path[4096];
+    char slug[256], name[300], path[4096];
     *l = (machine_limits){0};
+    device_slug(device, slug, sizeof slug);
+    snprintf(name, sizeof name, "limits-%s.tsv", slug);
+    if (cache_path(name, path, sizeof path, NULL) != STATUS_OK || !read_file(path, l)) {
+        *l = (machine_limits){0};
+        if (!project_root()) return false;
+        snprintf(path, sizeof path, "%s/report/results/%s/limits.tsv", project_root(), slug);
+        if (!read_file(path, l)) return false;
+    }
     snprintf(l->device, sizeof l->device, "%s", device);
-    file_name(device, name, sizeof name);
-    if (cache_path(name, path, sizeof path, NULL) == STATUS_OK && read_file(path, l)) return true;
-    *l = (machine_limits){0};
-    snprintf(path, sizeof path, "%s/report/results/limits/%s", project_root(), name);
-    return project_root() && read_file(path, l);
+    return true;
 }
 
 enum status limits_save(const machine_limits *l, char *path, size_t bytes, error_text *error)
 {
-    char name[300];
+    char slug[256], name[300];
     output_file file;
-    file_name(l->device, name, sizeof name);
+    device_slug(l->device, slug, sizeof slug);
+    snprintf(name, sizeof name, "limits-%s.tsv", slug);
     enum status status = cache_path(name, path, bytes, error);
     if (status == STATUS_OK) status = output_open(&file, path, error);
     if (status != STATUS_OK) return status;

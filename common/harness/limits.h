@@ -7,6 +7,10 @@
 
 #include "ops/operation.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum { MAX_GATHER_POINTS = 32 };
 
 /* The bandwidth of fetching random rows of `row_bytes` out of an array of `span_bytes`. */
@@ -23,9 +27,10 @@ typedef struct machine_limits {
     int num_gather;
 } machine_limits;
 
-/* Reads the limits of `device` from the user's cache, where `limits` leaves them, or else from the
- * committed report/results/limits/. Returns whether there are any. */
+/* Reads the limits of `device` from the user's cache, where `make limits` leaves them, or else
+ * those committed in report/results/<gpu>/limits.tsv. Returns whether there are any. */
 bool limits_load(const char *device, machine_limits *limits);
+/* Keeps them in the user's cache; `path` tells where. */
 enum status limits_save(const machine_limits *limits, char *path, size_t bytes, error_text *error);
 
 /* Gather bandwidth in GB/s: interpolated over the logarithm of the span, at the nearest measured
@@ -36,4 +41,7 @@ double limits_gather_gbs(const machine_limits *limits, double row_bytes, double 
  * kernel that reuses what it gathered can be faster than the second term. */
 double limits_least_ms(const machine_limits *limits, const cost_model *model);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -17,6 +17,7 @@ enum option_id {
     OPT_WARM,
     OPT_VS,
     OPT_TUNE,
+    OPT_SWEEP,
     OPT_SET,
     OPT_CSV,
     OPT_JSON,
@@ -42,6 +43,7 @@ static const struct {
     {"vs", "RIVAL", OPT_VS,
      "compare with best or default (the vendor's algorithms), labK, or none"},
     {"tune", NULL, OPT_TUNE, "measure every setting of the tunables, keep and use the fastest"},
+    {"sweep", NULL, OPT_SWEEP, "run the last lab with every setting of its tunables, a row each"},
     {"set", "T=V,...", OPT_SET, "set tunables by hand, e.g. --set D=2,C=4 (--list shows them)"},
     {"csv", "FILE", OPT_CSV, "write one row a contender as CSV (- for standard output)"},
     {"json", "FILE", OPT_JSON, "the same rows as JSON"},
@@ -178,6 +180,9 @@ static enum status parse_option(int id, const char *argument, options *o, error_
     case OPT_TUNE:
         o->tune = true;
         break;
+    case OPT_SWEEP:
+        o->sweep = true;
+        break;
     case OPT_CSV:
         o->csv_path = argument;
         break;
@@ -245,6 +250,9 @@ enum status options_parse(int argc, char **argv, options *o, error_text *error)
                     argv[optind + 2]);
     if (!o->check && !o->bench)
         return fail(error, STATUS_USAGE, "--check-only and --bench-only exclude each other");
+    if (o->sweep && (o->tune || o->num_settings))
+        return fail(error, STATUS_USAGE,
+                    "--sweep tries every setting: it excludes --tune and --set");
     if (optind < argc) o->dataset = argv[optind];
     if (optind + 1 < argc) return parse_widths(argv[optind + 1], o, error);
     return STATUS_OK;
@@ -293,6 +301,7 @@ void options_flags(const options *o, char *text, size_t bytes)
     if (!o->bench) fputs("check-only;", out);
     if (o->runs) fprintf(out, "runs=%d;", o->runs);
     if (o->tune) fputs("tune;", out);
+    if (o->sweep) fputs("sweep;", out);
     for (int i = 0; i < o->num_settings; i++)
         fprintf(out, "%s=%d;", o->settings[i].name, o->settings[i].value);
     fclose(out);

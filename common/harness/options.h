@@ -31,7 +31,8 @@ typedef struct options {
     enum l2_state l2;
     enum rivals rivals; /* whom the speedup column compares with, hence who else runs */
     int rival_lab;      /* for RIVALS_LAB */
-    bool tune;
+    bool tune;          /* choose tunables by measuring */
+    bool sweep;         /* run the own lab with every combination of its tunables */
     setting settings[MAX_TUNABLES];
     int num_settings;
     const char *csv_path, *json_path; /* NULL: none; "-": standard output */

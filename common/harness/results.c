@@ -31,6 +31,7 @@ row result_row(const dataset *d, const problem *p, const contender *c, const int
 {
     row r = {
         .lab = c->lab,
+        .is_vendor_default = c->vendor_default,
         .rows = p->A->rows,
         .cols = p->A->cols,
         .nnz = p->A->nnz,
@@ -76,14 +77,20 @@ row result_row(const dataset *d, const problem *p, const contender *c, const int
     return r;
 }
 
-void results_compare(row *rows, const contender *const *chosen, size_t count)
+static const row *faster(const row *a, const row *b)
 {
-    const row *best = NULL, *standard = NULL, *before = NULL;
+    return !a || b->median_ms < a->median_ms ? b : a;
+}
+
+void results_compare(row *rows, size_t count)
+{
+    const row *best = NULL, *standard = NULL;
     for (size_t i = 0; i < count; i++) {
         if (rows[i].lab || isnan(rows[i].median_ms)) continue;
-        if (!best || rows[i].median_ms < best->median_ms) best = &rows[i];
-        if (chosen[i]->vendor_default) standard = &rows[i];
+        best = faster(best, &rows[i]);
+        if (rows[i].is_vendor_default) standard = &rows[i];
     }
+    const row *before = NULL, *current = NULL; /* of the labs that have a time */
     for (size_t i = 0; i < count; i++) {
         row *r = &rows[i];
         if (best) {
@@ -94,8 +101,12 @@ void results_compare(row *rows, const contender *const *chosen, size_t count)
             COPY_TEXT(r->vendor_default, standard->contender);
             r->speedup_vendor_default = standard->median_ms / r->median_ms;
         }
-        if (!r->lab) continue;
+        if (!r->lab || isnan(r->median_ms)) continue;
+        if (current && current->lab != r->lab) {
+            before = current;
+            current = NULL;
+        }
+        current = faster(current, r);
         if (before) r->speedup_lab_before = before->median_ms / r->median_ms;
-        if (!isnan(r->median_ms)) before = r;
     }
 }

@@ -14,7 +14,8 @@ row result_row(const dataset *d, const problem *p, const contender *c, const int
                const outcome *out, const options *o, const device_info *device,
                const machine_limits *limits);
 
-/* Fills the speedup columns of the rows of one matrix at one width; rows[i] is of chosen[i]. */
-void results_compare(row *rows, const contender *const *chosen, size_t count);
+/* Fills the speedup columns of the rows of one matrix at one width, in ladder order: over the
+ * vendor's best and default algorithm, and over the lab before (the fastest of its rows). */
+void results_compare(row *rows, size_t count);
 
 #endif

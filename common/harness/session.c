@@ -12,7 +12,14 @@
 #include <math.h>
 #include <string.h>
 
-enum { MAX_CONTENDERS = 64 };
+enum { MAX_ENTRIES = 512 };
+
+/* A contender to run, and with --sweep the tuning to run it with. */
+typedef struct entry {
+    const contender *contender;
+    bool tuned;
+    int tuning[MAX_TUNABLES];
+} entry;
 
 /* What stays the same from the first dataset to the last. */
 typedef struct session {
@@ -21,8 +28,10 @@ typedef struct session {
     device_info device;
     machine_limits limits;
     bool have_limits;
-    const contender *chosen[MAX_CONTENDERS]; /* who is run, in ladder order, vendors last */
-    size_t num_chosen;
+    entry entries[MAX_ENTRIES]; /* who is run, in ladder order, vendors last */
+    size_t num_entries;
+    outcome outcomes[MAX_ENTRIES]; /* of one matrix at one width, as are the ... */
+    row group[MAX_ENTRIES];
     row_list rows;
     size_t step, steps; /* for the progress bar */
     enum status worst;  /* the exit code so far */
@@ -55,12 +64,27 @@ static bool is_chosen(const contender *c, const contender *own, const options *o
     return false;
 }
 
-static void choose_contenders(session *s)
+static void add_entry(session *s, entry e)
+{
+    if (s->num_entries < MAX_ENTRIES) s->entries[s->num_entries++] = e;
+}
+
+static void choose_entries(session *s)
 {
     const contender *own = own_lab();
-    for (const contender *c = contenders(); c; c = c->next)
-        if (is_chosen(c, own, s->options) && s->num_chosen < MAX_CONTENDERS)
-            s->chosen[s->num_chosen++] = c;
+    for (const contender *c = contenders(); c; c = c->next) {
+        entry e = {.contender = c};
+        if (!is_chosen(c, own, s->options)) continue;
+        if (c != own || !s->options->sweep) {
+            add_entry(s, e);
+            continue;
+        }
+        e.tuned = true;
+        tuning_first(c, e.tuning);
+        do
+            add_entry(s, e);
+        while (tuning_next(c, e.tuning));
+    }
 }
 
 /* ---- the exit code --------------------------------------------------------------------------- */
@@ -117,50 +141,47 @@ static const timing NO_TIME = {.median_ms = NAN, .iqr_ms = NAN, .batch_ms = NAN}
 
 /* A lost context spoils whatever follows, so the first runtime error ends the evaluation; the
  * contenders after it are reported as not run. */
-static void evaluate_all(session *s, const dataset *d, workbench *w, row *rows, outcome *outcomes)
+static void evaluate_all(session *s, const dataset *d, workbench *w)
 {
+    const outcome not_run = {.status = STATUS_RUNTIME,
+                             .message = "not run: the device failed before",
+                             .prepare_ms = NAN,
+                             .timing = NO_TIME};
     bool lost = false;
-    for (size_t i = 0; i < s->num_chosen; i++) {
-        const contender *c = s->chosen[i];
-        int tuning[MAX_TUNABLES] = {0};
+    for (size_t i = 0; i < s->num_entries; i++) {
+        entry e = s->entries[i];
         char what[200];
-        snprintf(what, sizeof what, "%s N=%d %s", d->name, w->problem->N, c->name);
+        snprintf(what, sizeof what, "%s N=%d %s", d->name, w->problem->N, e.contender->name);
         progress_show(s->step++, s->steps, what);
-        if (lost) {
-            outcomes[i] = (outcome){.status = STATUS_RUNTIME,
-                                    .message = "not run: the device failed before",
-                                    .prepare_ms = NAN,
-                                    .timing = NO_TIME};
-        } else {
-            tuning_choose(w, c, tuning);
-            workbench_evaluate(w, c, tuning, &outcomes[i]);
-            lost = outcomes[i].status == STATUS_RUNTIME;
+        s->outcomes[i] = not_run;
+        if (!lost) {
+            if (!e.tuned) tuning_choose(w, e.contender, e.tuning);
+            workbench_evaluate(w, e.contender, e.tuning, &s->outcomes[i]);
+            lost = s->outcomes[i].status == STATUS_RUNTIME;
         }
-        rows[i] = result_row(d, w->problem, c, tuning, &outcomes[i], s->options, &s->device,
-                             s->have_limits ? &s->limits : NULL);
-        note_status(s, outcomes[i].status);
+        s->group[i] = result_row(d, w->problem, e.contender, e.tuning, &s->outcomes[i], s->options,
+                                 &s->device, s->have_limits ? &s->limits : NULL);
+        note_status(s, s->outcomes[i].status);
     }
     progress_clear();
 }
 
 /* Rows that say why a problem could not be laid out: it did not fit. */
-static void rows_without_room(const session *s, const dataset *d, const problem *p,
-                              enum status status, const error_text *error, row *rows)
+static void rows_without_room(session *s, const dataset *d, const problem *p, enum status status,
+                              const error_text *error)
 {
-    const int no_tuning[MAX_TUNABLES] = {0};
     outcome out = {.status = status, .prepare_ms = NAN, .timing = NO_TIME};
     snprintf(out.message, sizeof out.message, "%.255s", error->text);
-    for (size_t i = 0; i < s->num_chosen; i++)
-        rows[i] = result_row(d, p, s->chosen[i], no_tuning, &out, s->options, &s->device, NULL);
+    for (size_t i = 0; i < s->num_entries; i++)
+        s->group[i] = result_row(d, p, s->entries[i].contender, s->entries[i].tuning, &out,
+                                 s->options, &s->device, NULL);
 }
 
 static void run_width(session *s, const dataset *d, const row_stats *stats, int N)
 {
-    row rows[MAX_CONTENDERS];
-    outcome outcomes[MAX_CONTENDERS];
     workbench w;
     error_text error;
-    problem p = {.operation = s->chosen[0]->operation,
+    problem p = {.operation = own_lab()->operation,
                  .A = &d->matrix,
                  .stats = *stats,
                  .N = N,
@@ -168,16 +189,17 @@ static void run_width(session *s, const dataset *d, const row_stats *stats, int 
     enum status status = p.operation->create(&p, &error);
     if (status == STATUS_OK) status = workbench_create(&w, s->options, &s->device, &p, &error);
     if (status == STATUS_OK) {
-        evaluate_all(s, d, &w, rows, outcomes);
-        results_compare(rows, s->chosen, s->num_chosen);
-        if (!rows_go_to_stdout(s->options)) table_print(stdout, &p, rows, outcomes, s->num_chosen);
+        evaluate_all(s, d, &w);
+        results_compare(s->group, s->num_entries);
+        if (!rows_go_to_stdout(s->options))
+            table_print(stdout, &p, s->group, s->outcomes, s->num_entries);
         workbench_destroy(&w);
     } else {
         complain(s, status, &error);
-        rows_without_room(s, d, &p, status, &error, rows);
+        rows_without_room(s, d, &p, status, &error);
     }
     p.operation->destroy(&p);
-    status = row_list_add(&s->rows, rows, s->num_chosen, &error);
+    status = row_list_add(&s->rows, s->group, s->num_entries, &error);
     if (status != STATUS_OK) complain(s, status, &error);
 }
 
@@ -188,7 +210,7 @@ static void run_dataset(session *s, const char *name)
     dataset d;
     row_stats stats;
     error_text error;
-    const size_t step_after = s->step + s->options->num_N * s->num_chosen;
+    const size_t step_after = s->step + s->options->num_N * s->num_entries;
     progress_show(s->step, s->steps, name ? name : "");
     enum status status = dataset_open(name, s->options->data_dir, &d, &error);
     if (status == STATUS_OK) {
@@ -213,8 +235,8 @@ static enum status run_datasets(session *s, error_text *error)
     s->have_limits = limits_load(s->device.name, &s->limits);
     status = dataset_expand(s->options->dataset, &names, &count, error);
     if (status != STATUS_OK) return status;
-    choose_contenders(s);
-    s->steps = count * s->options->num_N * s->num_chosen;
+    choose_entries(s);
+    s->steps = count * s->options->num_N * s->num_entries;
     for (size_t i = 0; i < count; i++) {
         run_dataset(s, names[i]);
         /* Files are rewritten after every dataset: an interrupted run leaves what it has. */

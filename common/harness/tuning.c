@@ -67,12 +67,25 @@ static void remember(const char *key, int count, const int *tuning)
     fclose(out);
 }
 
-/* The next combination of values, the last tunable running fastest; false after the last one. */
-static bool next_combination(const contender *c, int *index)
+void tuning_first(const contender *c, int *tuning)
 {
+    for (int i = 0; i < contender_num_tunables(c); i++)
+        tuning[i] = c->tunables[i].values[0];
+}
+
+bool tuning_next(const contender *c, int *tuning)
+{
+    /* Counts as an odometer does, the last tunable running fastest. */
     for (int i = contender_num_tunables(c) - 1; i >= 0; i--) {
-        if (!c->tunables[i].prepare_only && ++index[i] < c->tunables[i].num_values) return true;
-        index[i] = 0;
+        const tunable *t = &c->tunables[i];
+        int at = 0;
+        while (t->values[at] != tuning[i])
+            at++;
+        if (!t->prepare_only && at + 1 < t->num_values) {
+            tuning[i] = t->values[at + 1];
+            return true;
+        }
+        tuning[i] = t->values[0];
     }
     return false;
 }
@@ -86,19 +99,16 @@ static bool measure_all(workbench *w, const contender *c, int *tuning)
     brief.runs = 7;
     w->options = &brief;
     double best = INFINITY;
-    int index[MAX_TUNABLES] = {0};
-    const int count = contender_num_tunables(c);
+    int candidate[MAX_TUNABLES];
+    tuning_first(c, candidate);
     do {
-        int candidate[MAX_TUNABLES];
         outcome out;
-        for (int i = 0; i < count; i++)
-            candidate[i] =
-                c->tunables[i].prepare_only ? tuning[i] : c->tunables[i].values[index[i]];
         workbench_evaluate(w, c, candidate, &out);
-        if (out.status != STATUS_OK || out.timing.median_ms >= best) continue;
-        best = out.timing.median_ms;
-        memcpy(tuning, candidate, count * sizeof *tuning);
-    } while (next_combination(c, index));
+        if (out.status == STATUS_OK && out.timing.median_ms < best) {
+            best = out.timing.median_ms;
+            memcpy(tuning, candidate, contender_num_tunables(c) * sizeof *tuning);
+        }
+    } while (tuning_next(c, candidate));
     w->options = asked;
     return isfinite(best);
 }

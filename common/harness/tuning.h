@@ -11,6 +11,12 @@
  * contender, N and row statistics; and whatever --set says comes last. */
 void tuning_choose(workbench *w, const contender *c, int *tuning);
 
+/* Iterates over all combinations of a contender's tunables, except those that only change how
+ * prepare works: sets tuning[] to the first one; to the next one, or returns false after the last.
+ */
+void tuning_first(const contender *c, int *tuning);
+bool tuning_next(const contender *c, int *tuning);
+
 /* "D=2 C=4", or "" for a contender without tunables. */
 void tuning_text(const contender *c, const int *tuning, char *text, size_t bytes);
 

@@ -142,6 +142,7 @@ static void choose(const row_stats *stats, int N, int *tuning)
 {
     const bool uneven = stats->max > 256 && stats->cov > 1;
     tuning[TUNE_SPLIT] = uneven ? 128 : 0;
+    tuning[TUNE_D] = 2;
     tuning[TUNE_C] = N > WARP_SIZE ? 2 : 1;
 }
 
@@ -156,7 +157,7 @@ static spmm_contender lab5 = {
                     {"SPLIT", "nonzeros a segment; 0: rows stay whole", {0, 32, 64, 128, 256}, 5},
                     {"D", "32 D nonzeros are staged between two barriers", {1, 2, 4}, 3},
                     {"C", "a warp computes 32 C columns", {1, 2, 4}, 3},
-                    {"HOST", "1: list the tails on the host", {0, 1}, 2, .prepare_only = true},
+                    {"HOST", "1: list the tails on the host", {0, 1}, 2, 0, true},
                 },
         },
     .choose = choose,

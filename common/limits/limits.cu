@@ -1,0 +1,186 @@
+/*
+ * limits.cu - measures what this GPU can do at best: copying, gathering rows, fp32 arithmetic, and
+ * an empty launch. The harness turns the figures into the roofline column (harness/limits.h).
+ *
+ * Run: make limits
+ */
+#include "device/cuda_try.h"
+#include "device/warp.cuh"
+#include "harness/device.h"
+#include "harness/limits.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+constexpr int THREADS = 256, REPEATS = 15;
+constexpr size_t MB = 1 << 20;
+
+/* ---- timing ---------------------------------------------------------------------------------- */
+
+/* The least time of REPEATS calls of `enqueue`, in ms: a limit is what can be reached. */
+template <class Enqueue> static cudaError_t least_ms(Enqueue enqueue, double *ms)
+{
+    cudaEvent_t start = NULL, stop = NULL;
+    CUDA_TRY(cudaEventCreate(&start));
+    CUDA_TRY(cudaEventCreate(&stop));
+    *ms = INFINITY;
+    for (int i = 0; i < REPEATS; i++) {
+        float elapsed;
+        CUDA_TRY(cudaEventRecord(start, 0));
+        enqueue();
+        CUDA_TRY(cudaGetLastError());
+        CUDA_TRY(cudaEventRecord(stop, 0));
+        CUDA_TRY(cudaEventSynchronize(stop));
+        CUDA_TRY(cudaEventElapsedTime(&elapsed, start, stop));
+        if (elapsed < *ms) *ms = elapsed;
+    }
+    cudaEventDestroy(start);
+    cudaEventDestroy(stop);
+    return cudaSuccess;
+}
+
+/* ---- kernels --------------------------------------------------------------------------------- */
+
+__global__ void empty_kernel() {}
+
+__global__ void fill_kernel(float4 *data, size_t count)
+{
+    const size_t stride = (size_t)gridDim.x * blockDim.x;
+    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride)
+        data[i] = make_float4(1, 2, 3, (float)i);
+}
+
+/* Each group of LANES lanes fetches pseudo-random rows of LANES float4, eight in flight. Rows come
+ * from a multiplicative generator in registers, so that nothing but the rows is read. */
+template <int LANES>
+__global__ void gather_kernel(const float4 *__restrict__ rows, unsigned num_rows, int fetches,
+                              float *sink)
+{
+    constexpr int IN_FLIGHT = 8;
+    const unsigned group = (blockIdx.x * blockDim.x + threadIdx.x) / LANES;
+    const unsigned lane = threadIdx.x % LANES;
+    unsigned state = group * 2654435761u + 12345u;
+    float4 sum = make_float4(0, 0, 0, 0);
+    for (int i = 0; i < fetches; i += IN_FLIGHT) {
+        float4 got[IN_FLIGHT];
+#pragma unroll
+        for (int u = 0; u < IN_FLIGHT; u++) {
+            state = state * 1664525u + 1013904223u;
+            const unsigned row = __umulhi(state, num_rows);
+            got[u] = __ldg(&rows[(size_t)row * LANES + lane]);
+        }
+#pragma unroll
+        for (int u = 0; u < IN_FLIGHT; u++) {
+            sum.x += got[u].x;
+            sum.y += got[u].y;
+            sum.z += got[u].z;
+            sum.w += got[u].w;
+        }
+    }
+    if (sum.x + sum.y + sum.z + sum.w == 0.12345f) *sink = sum.x; /* never true: keeps the loads */
+}
+
+/* 16 independent chains of fused multiply-adds a thread: enough to fill the pipelines. */
+__global__ void fma_kernel(int rounds, float factor, float *sink)
+{
+    constexpr int CHAINS = 16;
+    float x[CHAINS];
+    for (int c = 0; c < CHAINS; c++)
+        x[c] = threadIdx.x + c;
+    for (int i = 0; i < rounds; i++)
+#pragma unroll
+        for (int c = 0; c < CHAINS; c++)
+            x[c] = fmaf(x[c], factor, 1.0f);
+    float sum = 0;
+    for (int c = 0; c < CHAINS; c++)
+        sum += x[c];
+    if (sum == 0.12345f) *sink = sum;
+}
+
+/* ---- measurements ---------------------------------------------------------------------------- */
+
+/* Rows of LANES float4 out of spans from 4 MB to `largest`. */
+template <int LANES>
+static cudaError_t measure_gather(const float4 *d_data, size_t largest, float *d_sink,
+                                  machine_limits *l)
+{
+    static const int SPANS_MB[] = {4, 16, 32, 48, 64, 96, 128, 256, 512, 1024, 2048};
+    const int blocks = 132 * 16, fetches = 512;
+    const double row_bytes = LANES * sizeof(float4);
+    for (int span_mb : SPANS_MB) {
+        const size_t span = span_mb * MB;
+        double ms;
+        if (span > largest || l->num_gather == MAX_GATHER_POINTS) break;
+        CUDA_TRY(least_ms(
+            [&] {
+                gather_kernel<LANES>
+                    <<<blocks, THREADS>>>(d_data, (unsigned)(span / row_bytes), fetches, d_sink);
+            },
+            &ms));
+        const double bytes = (double)blocks * (THREADS / LANES) * fetches * row_bytes;
+        l->gather[l->num_gather++] = {row_bytes, (double)span, bytes / ms * 1e-6};
+    }
+    return cudaSuccess;
+}
+
+static cudaError_t measure(const device_info *device, machine_limits *l)
+{
+    size_t room, total;
+    double ms;
+    float4 *d_from, *d_to;
+    CUDA_TRY(cudaMemGetInfo(&room, &total));
+    /* A span far beyond the cache, and twice as much in all. */
+    size_t bytes = 2048 * MB;
+    while (2 * bytes > room * 3 / 4)
+        bytes /= 2;
+    CUDA_TRY(cudaMalloc((void **)&d_from, bytes));
+    CUDA_TRY(cudaMalloc((void **)&d_to, bytes));
+    fill_kernel<<<1024, THREADS>>>(d_from, bytes / sizeof *d_from);
+    CUDA_TRY(cudaGetLastError());
+
+    snprintf(l->device, sizeof l->device, "%s", device->name);
+    CUDA_TRY(least_ms([&] { empty_kernel<<<1, 32>>>(); }, &ms));
+    l->launch_us = ms * 1e3;
+    CUDA_TRY(
+        least_ms([&] { cudaMemcpyAsync(d_to, d_from, bytes, cudaMemcpyDeviceToDevice, 0); }, &ms));
+    l->copy_gbs = 2.0 * bytes / ms * 1e-6;
+    CUDA_TRY(measure_gather<8>(d_from, bytes, (float *)d_to, l));
+    CUDA_TRY(measure_gather<32>(d_from, bytes, (float *)d_to, l));
+
+    const int blocks = 132 * 32, rounds = 4096;
+    CUDA_TRY(
+        least_ms([&] { fma_kernel<<<blocks, THREADS>>>(rounds, 0.999f, (float *)d_to); }, &ms));
+    l->fp32_gflops = 2.0 * 16 * rounds * blocks * THREADS / ms * 1e-6;
+    cudaFree(d_from);
+    cudaFree(d_to);
+    return cudaSuccess;
+}
+
+int main(void)
+{
+    device_info device;
+    error_text error;
+    static machine_limits limits;
+    char path[4096];
+    enum status status = device_open(0, &device, &error);
+    if (status == STATUS_OK && !device_keeps_time())
+        status = fail(&error, STATUS_SKIPPED, "the CPU backend keeps no time: this needs a GPU");
+    if (status == STATUS_OK) {
+        const cudaError_t e = measure(&device, &limits);
+        if (e != cudaSuccess) status = device_fail(e, "measuring", &error);
+    }
+    if (status == STATUS_OK) status = limits_save(&limits, path, sizeof path, &error);
+    if (status != STATUS_OK) {
+        fprintf(stderr, "limits: %s\n", error.text);
+        return status;
+    }
+    printf("%s\n  copy    %8.0f GB/s (read + written)\n  fp32    %8.0f GFLOP/s\n"
+           "  launch  %8.2f us\n",
+           limits.device, limits.copy_gbs, limits.fp32_gflops, limits.launch_us);
+    for (int i = 0; i < limits.num_gather; i++)
+        printf("  gather  %8.0f GB/s  (%.0f-byte rows out of %.0f MB)\n", limits.gather[i].gbs,
+               limits.gather[i].row_bytes, limits.gather[i].span_bytes / MB);
+    printf("kept in %s\n", path);
+    return STATUS_OK;
+}
