@@ -1,0 +1,58 @@
+/*
+ * generate.h - matrices made from a line of text: "rand:rows=1000,deg=8,skew=1.5".
+ *
+ * A generator has a name, a table of keys and a function. The text is parsed and checked here, so
+ * that every generator has the same grammar and the same error messages.
+ */
+#ifndef MATRIX_GENERATE_H
+#define MATRIX_GENERATE_H
+
+#include "matrix/csr.h"
+
+#define LARGEST_SIDE 2147483647.0     /* INT32_MAX */
+#define LARGEST_SEED 9007199254740992 /* 2^53: above it a double skips whole numbers */
+
+enum { MAX_GENERATOR_KEYS = 12 };
+
+typedef struct generator_key {
+    const char *name;
+    const char *meaning;      /* for people */
+    double low, high;         /* the legal values */
+    bool whole;               /* whole numbers only */
+    const char *const *words; /* or NULL-terminated words: the value is the index of one */
+} generator_key;
+
+typedef struct generator {
+    const char *name; /* "rand" */
+    const char *summary;
+    const generator_key *keys;
+    int num_keys;
+    /* Makes the matrix. value[k] is what the user gave for key k, NAN where it gave nothing; on
+     * success value[] holds what was used for every key (NAN for one that has no meaning here), so
+     * that the source of the matrix can be spelled out. *A is zeroed on entry. */
+    enum status (*make)(const struct generator *self, double *value, csr_matrix *A,
+                        error_text *error);
+} generator;
+
+/* All generators, and how many: for --list and for the nearest match. */
+const generator *const *generators(size_t *count);
+
+/* Whether `spec` begins with "word:" for a short word: it is then a generator, or meant to be. */
+bool is_generator_spec(const char *spec);
+
+/* Makes the matrix that `spec` describes; the caller frees it. `source` receives the same text with
+ * every parameter in it. Fails with STATUS_DATASET and a line that names the key, its legal values
+ * and, for a mistyped name, the nearest one; STATUS_MEMORY if the matrix does not fit. */
+enum status generate(const char *spec, csr_matrix *A, char *source, size_t source_bytes,
+                     error_text *error);
+
+/* For make(): refuses value[key], whose legal values here are low .. high, because of `reason`. */
+enum status generator_refuse(const generator *g, int key, double value, double low, double high,
+                             const char *reason, error_text *error);
+
+/* For make(): value[key] if given, else `fallback`, which is stored there. */
+double generator_value(double *value, int key, double fallback);
+
+extern const generator rand_generator, weights_generator;
+
+#endif
