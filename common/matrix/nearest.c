@@ -29,7 +29,7 @@ const char *nearest_match(const char *word, const char *const *candidates, size_
     size_t best_distance = 0;
     for (size_t i = 0; i < count; i++) {
         size_t distance = edit_distance(word, candidates[i]);
-        size_t na = strlen(word), nb = strlen(candidates[i]);
+        size_t na = strnlen(word, LONGEST_WORD), nb = strnlen(candidates[i], LONGEST_WORD);
         size_t longer = na > nb ? na : nb;
         if (3 * distance <= longer + 2 && (!best || distance < best_distance)) {
             best = candidates[i];
