@@ -141,7 +141,9 @@ static enum status read_contents(const char *path, int64_t file_bytes, contents 
     enum status status = STATUS_OK;
     member m = {.archive = archive_read_new()};
     if (!m.archive) return fail(error, STATUS_MEMORY, "no memory to read an archive");
-    archive_read_support_format_zip(m.archive);
+    /* By the directory at the end of the file only: without it, members that were cut off would not
+     * be missed. */
+    archive_read_support_format_zip_seekable(m.archive);
     if (archive_read_open_filename(m.archive, path, BLOCK_BYTES) != ARCHIVE_OK) {
         status = bad_archive(path, m.archive, error);
         goto cleanup;
@@ -166,20 +168,19 @@ cleanup:
 
 /* ---- from arrays to a matrix ----------------------------------------------------------------- */
 
-/* Both counts that a format's index arrays must agree on. */
-static enum status check_counts(const char *path, const contents *c, int which, int64_t count,
-                                error_text *error)
-{
-    if (c->array[which].count == count) return STATUS_OK;
-    return fail(error, STATUS_DATASET, "%s: %s holds %" PRId64 " elements, but %" PRId64 " are due",
-                path, wanted[which].name, c->array[which].count, count);
-}
-
 static enum status check_present(const char *path, const contents *c, int which, error_text *error)
 {
     if (c->array[which].elements) return STATUS_OK;
     return fail(error, STATUS_DATASET, "%s: there is no %s inside: no scipy CSR or COO matrix",
                 path, wanted[which].name);
+}
+
+static enum status check_count(const char *path, const contents *c, int which, int64_t count,
+                               error_text *error)
+{
+    if (c->array[which].count == count) return STATUS_OK;
+    return fail(error, STATUS_DATASET, "%s: %s holds %" PRId64 " elements, but %" PRId64 " are due",
+                path, wanted[which].name, c->array[which].count, count);
 }
 
 /* Data as values, or NULL where they say nothing: no data, or True throughout. */
@@ -194,31 +195,18 @@ static float *take_values(contents *c)
     return NULL;
 }
 
-static enum status build_csr(const char *path, contents *c, int64_t rows, int64_t cols,
-                             csr_matrix *A, error_text *error)
+static enum status read_shape(const char *path, const contents *c, int64_t *rows, int64_t *cols,
+                              error_text *error)
 {
-    enum status status = check_present(path, c, INDICES, error);
-    if (status == STATUS_OK) status = check_counts(path, c, INDPTR, rows + 1, error);
+    enum status status = check_present(path, c, SHAPE, error);
+    if (status == STATUS_OK) status = check_count(path, c, SHAPE, 2, error);
     if (status != STATUS_OK) return status;
-    *A = (csr_matrix){.rows = rows, .cols = cols, .nnz = c->array[INDICES].count};
-    A->row_ptr = take(c, INDPTR);
-    A->col_idx = take(c, INDICES);
-    A->values = take_values(c);
-    return STATUS_OK;
-}
-
-static enum status build_coo(const char *path, contents *c, int64_t rows, int64_t cols,
-                             csr_matrix *A, error_text *error)
-{
-    int64_t count = c->array[ROW].count;
-    enum status status = check_present(path, c, COL, error);
-    if (status == STATUS_OK) status = check_counts(path, c, COL, count, error);
-    if (status != STATUS_OK) return status;
-    coo_list list = {.count = count, .capacity = count};
-    list.row = take(c, ROW);
-    list.col = take(c, COL);
-    list.value = take_values(c);
-    return csr_from_coo(&list, rows, cols, A, path, error);
+    const int64_t *shape = c->array[SHAPE].elements;
+    *rows = shape[0];
+    *cols = shape[1];
+    if (*rows >= 0 && *rows <= INT32_MAX && *cols >= 0 && *cols <= INT32_MAX) return STATUS_OK;
+    return fail(error, STATUS_DATASET, "%s: a shape of %" PRId64 " x %" PRId64 " is outside 0..%d",
+                path, *rows, *cols, INT32_MAX);
 }
 
 static enum status build(const char *path, contents *c, csr_matrix *A, error_text *error)
@@ -230,20 +218,29 @@ static enum status build(const char *path, contents *c, csr_matrix *A, error_tex
         return fail(error, STATUS_DATASET, "%s: scipy's '%s' format is not read (csr and coo are)",
                     path, c->format);
 
-    enum status status = check_present(path, c, is_csr ? INDPTR : ROW, error);
-    if (status == STATUS_OK) status = check_present(path, c, SHAPE, error);
-    if (status == STATUS_OK) status = check_counts(path, c, SHAPE, 2, error);
+    int row_array = is_csr ? INDPTR : ROW, col_array = is_csr ? INDICES : COL;
+    int64_t rows, cols, nnz = c->array[col_array].count;
+    enum status status = check_present(path, c, row_array, error);
+    if (status == STATUS_OK) status = check_present(path, c, col_array, error);
+    if (status == STATUS_OK) status = read_shape(path, c, &rows, &cols, error);
+    if (status == STATUS_OK)
+        status = check_count(path, c, row_array, is_csr ? rows + 1 : nnz, error);
     if (status == STATUS_OK && c->array[DATA].elements)
-        status = check_counts(path, c, DATA, c->array[is_csr ? INDICES : ROW].count, error);
+        status = check_count(path, c, DATA, nnz, error);
     if (status != STATUS_OK) return status;
 
-    const int64_t *shape = c->array[SHAPE].elements;
-    if (shape[0] < 0 || shape[0] > INT32_MAX || shape[1] < 0 || shape[1] > INT32_MAX)
-        return fail(error, STATUS_DATASET,
-                    "%s: a shape of %" PRId64 " x %" PRId64 " is outside 0..%d", path, shape[0],
-                    shape[1], INT32_MAX);
-    return is_csr ? build_csr(path, c, shape[0], shape[1], A, error)
-                  : build_coo(path, c, shape[0], shape[1], A, error);
+    if (is_csr) {
+        *A = (csr_matrix){.rows = rows, .cols = cols, .nnz = nnz};
+        A->row_ptr = take(c, INDPTR);
+        A->col_idx = take(c, INDICES);
+        A->values = take_values(c);
+        return STATUS_OK;
+    }
+    coo_list list = {.count = nnz, .capacity = nnz};
+    list.row = take(c, ROW);
+    list.col = take(c, COL);
+    list.value = take_values(c);
+    return csr_from_coo(&list, rows, cols, A, path, error);
 }
 
 static enum status read_npz(const char *path, csr_matrix *A, error_text *error)
