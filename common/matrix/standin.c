@@ -9,25 +9,34 @@
 
 enum stream { FRONT_ORDER, ORDER, COLUMNS };
 
-/* The lengths of a bin's rows, longest first. As many rows lie above the bin's mean length m and as
- * many below it as makes m their mean when both parts are spread evenly, over (m, longest] and
- * [shortest, m): of `rows`, the share (longest - m) / (longest - shortest) lies below. */
+/* The whole number nearest to x, within the bin. */
+static int64_t length_near(const length_bin *b, double x)
+{
+    int64_t length = (int64_t)(x + 0.5);
+    return length < b->shortest ? b->shortest : length > b->longest ? b->longest : length;
+}
+
+/* The lengths of a bin's rows, longest first. A length L stands for the interval L - 1/2 .. L +
+ * 1/2, so that the bin reaches from `low` to `high`; rows lie evenly above its mean and evenly
+ * below it, and as many below as makes it their mean: the share (high - mean) / (high - low). */
 static void spread_bin(const length_bin *b, int64_t *length)
 {
-    int64_t width = b->longest - b->shortest, mean = b->nnz / b->rows;
-    int64_t below = width ? (b->rows * b->longest - b->nnz) / width : 0;
-    if (width && below < 1) below = 1;
-    if (width && below > b->rows - 1) below = b->rows - 1;
-    int64_t above = b->rows - below, rest = b->nnz;
-    for (int64_t i = 0; i < above; i++) {
-        length[i] = b->longest - i * (b->longest - mean) / above;
-        rest -= length[i];
-    }
-    for (int64_t i = 0; i < below; i++) {
-        length[b->rows - 1 - i] = b->shortest + i * (mean - b->shortest) / below;
-        rest -= length[b->rows - 1 - i];
-    }
+    double low = (double)b->shortest - 0.5, high = (double)b->longest + 0.5;
+    double mean = (double)b->nnz / (double)b->rows;
+    int64_t below = (int64_t)((double)b->rows * (high - mean) / (high - low) + 0.5);
+    int64_t above = b->rows - below;
+    for (int64_t i = 0; i < above; i++)
+        length[i] = length_near(b, high - ((double)i + 0.5) * (high - mean) / (double)above);
+    for (int64_t i = 0; i < below; i++)
+        length[b->rows - 1 - i] =
+            length_near(b, low + ((double)i + 0.5) * (mean - low) / (double)below);
+    length[b->rows - 1] = b->shortest;
+    length[0] = b->longest;
+
     /* What rounding left over, an entry a row; the first and the last row stay as they are. */
+    int64_t rest = b->nnz;
+    for (int64_t i = 0; i < b->rows; i++)
+        rest -= length[i];
     for (int64_t i = 1; rest != 0; i = i + 1 < b->rows - 1 ? i + 1 : 1) {
         int64_t step = rest > 0 ? 1 : -1;
         if (length[i] + step < b->shortest || length[i] + step > b->longest) continue;

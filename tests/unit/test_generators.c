@@ -1,0 +1,353 @@
+/*
+ * test_generators.c - rand: and weights:, from their text to their matrix.
+ */
+#include "fixture.h"
+
+#include "matrix/dataset.h"
+#include "matrix/generate.h"
+#include "matrix/stats.h"
+
+#include <omp.h>
+
+static csr_matrix made(const char *spec)
+{
+    csr_matrix A;
+    char source[512];
+    error_text error = {""};
+    if (generate(spec, &A, source, sizeof source, &error) != STATUS_OK) fail_msg("%s", error.text);
+    if (csr_validate(&A, spec, &error) != STATUS_OK) fail_msg("%s", error.text);
+    return A;
+}
+
+static row_stats stats_of(const csr_matrix *A)
+{
+    row_stats stats;
+    error_text error;
+    assert_int_equal(row_stats_compute(A, &stats, &error), STATUS_OK);
+    return stats;
+}
+
+static void assert_columns_ascend(const csr_matrix *A)
+{
+    for (int64_t i = 0; i < A->rows; i++)
+        for (int64_t k = A->row_ptr[i] + 1; k < A->row_ptr[i + 1]; k++)
+            assert_true(A->col_idx[k - 1] < A->col_idx[k]);
+}
+
+/* ---- rand: ----------------------------------------------------------------------------------- */
+
+static void rand_keeps_its_word(void **state)
+{
+    (void)state;
+    csr_matrix A = made("rand:rows=2000,cols=700,deg=12.5,seed=3");
+    assert_int_equal(A.rows, 2000);
+    assert_int_equal(A.cols, 700);
+    assert_int_equal(A.nnz, 25000);
+    assert_null(A.values);
+    assert_columns_ascend(&A);
+    row_stats s = stats_of(&A);
+    assert_int_equal(s.max, 13);
+    assert_int_equal(s.quantile[0], 12);
+    csr_free(&A);
+
+    A = made("rand:rows=2000,deg=10,skew=1.5,empty=0.25");
+    s = stats_of(&A);
+    assert_int_equal(s.empty_rows, 500);
+    assert_int_equal(A.nnz, 20000);
+    assert_int_equal(s.max, 2000); /* 1 + 18500 / zeta(1.5) would be 7164: the row is full */
+    assert_true(s.quantile[3] >= 1 && s.quantile[3] < 5);
+    assert_columns_ascend(&A);
+    csr_free(&A);
+}
+
+/* Zipf's law: the r-th longest row has about (r + 1)^-1 times the longest row's length. */
+static void rand_skew_is_zipf(void **state)
+{
+    (void)state;
+    csr_matrix A = made("rand:rows=5000,cols=100000,deg=20,skew=1");
+    static int64_t count[100001];
+    memset(count, 0, sizeof count);
+    for (int64_t i = 0; i < A.rows; i++)
+        count[A.row_ptr[i + 1] - A.row_ptr[i]]++;
+    int64_t rank = 0, longest = 0;
+    for (int64_t length = 100000; length > 0; length--) {
+        if (!count[length]) continue;
+        if (!longest) longest = length - 1;
+        if (rank < 100) assert_true(llabs(length - 1 - longest / (rank + 1)) <= 1);
+        rank += count[length];
+    }
+    assert_int_equal(rank, 5000);
+    csr_free(&A);
+}
+
+static void rand_near_is_local(void **state)
+{
+    (void)state;
+    csr_matrix A = made("rand:rows=20000,cols=10000,deg=10,near=0.7,window=25");
+    int64_t inside = 0;
+    for (int64_t i = 0; i < A.rows; i++)
+        for (int64_t k = A.row_ptr[i]; k < A.row_ptr[i + 1]; k++)
+            inside += llabs(A.col_idx[k] - i / 2) <= 25;
+    double share = (double)inside / (double)A.nnz;
+    assert_true(share > 0.695 && share < 0.71);
+    csr_free(&A);
+
+    A = made("rand:rows=500,deg=9,near=1,window=4"); /* the window is exactly full */
+    for (int64_t i = 4; i < 496; i++)
+        assert_int_equal(A.col_idx[A.row_ptr[i]], i - 4);
+    csr_free(&A);
+}
+
+static void rand_edges(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec;
+        int64_t rows, cols, nnz;
+    } cases[] = {
+        {"rand:", 1000, 1000, 8000},
+        {"rand:rows=0", 0, 0, 0},
+        {"rand:rows=1", 1, 1, 1},
+        {"rand:rows=1,deg=0", 1, 1, 0},
+        {"rand:rows=7,cols=1,skew=2", 7, 1, 7},
+        {"rand:rows=1,cols=7", 1, 7, 7},
+        {"rand:rows=9,cols=0", 9, 0, 0},
+        {"rand:rows=0,cols=9", 0, 9, 0},
+        {"rand:rows=100,deg=0.3", 100, 100, 30},
+        {"rand:rows=40,deg=40,skew=3", 40, 40, 1600},
+        {"rand:rows=100,deg=50,empty=0.5", 100, 100, 5000},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        csr_matrix A = made(cases[i].spec);
+        assert_int_equal(A.rows, cases[i].rows);
+        assert_int_equal(A.cols, cases[i].cols);
+        assert_int_equal(A.nnz, cases[i].nnz);
+        assert_columns_ascend(&A);
+        csr_free(&A);
+    }
+}
+
+/* ---- weights: -------------------------------------------------------------------------------- */
+
+static void weights_are_exact(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec;
+        int64_t nnz;
+    } cases[] = {
+        {"weights:rows=64,cols=256,sparsity=0.8,kind=uniform", 3277},
+        {"weights:rows=64,cols=256,sparsity=0.8,kind=magnitude", 3277},
+        {"weights:rows=64,cols=256,sparsity=0.8,kind=quota", 3277},
+        {"weights:rows=64,cols=256,sparsity=0.8,kind=banded", 3277},
+        {"weights:rows=64,cols=256,nnz=3276,kind=magnitude,cov=2", 3276},
+        {"weights:rows=300,cols=70,sparsity=0", 21000},
+        {"weights:rows=300,cols=70,sparsity=1", 0},
+        {"weights:rows=300,cols=70,sparsity=0,kind=banded", 21000},
+        {"weights:rows=300,cols=70,nnz=1", 1},
+        {"weights:rows=300,cols=70,nnz=20999", 20999},
+        {"weights:rows=0", 0},
+        {"weights:cols=0,kind=banded", 0},
+        {"weights:rows=1,cols=1,sparsity=0.4", 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        csr_matrix A = made(cases[i].spec);
+        assert_int_equal(A.nnz, cases[i].nnz);
+        assert_null(A.values);
+        assert_columns_ascend(&A);
+        csr_free(&A);
+    }
+}
+
+/* Kept with probability p, a row's length is binomial: mean cols p, variance cols p (1 - p). */
+static void uniform_weights_are_binomial(void **state)
+{
+    (void)state;
+    csr_matrix A = made("weights:rows=4000,cols=1000,sparsity=0.7,kind=uniform");
+    row_stats s = stats_of(&A);
+    double deviation = s.cov * s.mean, expected = sqrt(1000 * 0.3 * 0.7);
+    assert_true(fabs(deviation / expected - 1) < 0.04); /* 4000 rows: 1.1 % standard error */
+    csr_matrix T;
+    error_text error;
+    assert_int_equal(csr_transpose(&A, &T, &error), STATUS_OK);
+    s = stats_of(&T);
+    expected = sqrt(4000 * 0.3 * 0.7);
+    assert_true(fabs(s.cov * s.mean / expected - 1) < 0.08); /* 1000 columns: 2.2 % */
+    csr_free(&A);
+    csr_free(&T);
+}
+
+static void other_weights_have_their_shape(void **state)
+{
+    (void)state;
+    csr_matrix A = made("weights:rows=20000,cols=2000,sparsity=0.9,kind=magnitude,cov=0.3");
+    row_stats s = stats_of(&A);
+    assert_true(fabs(s.cov - 0.3) < 0.01);
+    assert_true(s.quantile[3] < 200 && s.quantile[3] > 185); /* median 200 / sqrt(1.09) = 191.6 */
+    csr_free(&A);
+
+    A = made("weights:rows=5120,cols=2000,sparsity=0.6,kind=quota");
+    s = stats_of(&A);
+    assert_int_equal(s.max, 800);
+    assert_int_equal(s.quantile[0], 800);
+    csr_free(&A);
+
+    A = made("weights:rows=900,cols=300,sparsity=0.9,kind=banded,window=20");
+    for (int64_t i = 0; i < A.rows; i++) {
+        int64_t low = i / 3 - 20 < 0 ? 0 : i / 3 - 20;
+        if (low > 300 - 41) low = 300 - 41;
+        assert_true(A.col_idx[A.row_ptr[i]] >= low);
+        assert_true(A.col_idx[A.row_ptr[i + 1] - 1] <= low + 40);
+    }
+    csr_free(&A);
+}
+
+/* ---- the text -------------------------------------------------------------------------------- */
+
+static void refusals_name_the_key(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec, *fragment;
+    } cases[] = {
+        {"rand:rowz=5", "no key 'rowz'; did you mean rows?"},
+        {"rand:zebra=5", "(keys: rows cols deg"},
+        {"rand:rows", "rows needs a value"},
+        {"rand:rows=", "rows is a whole number from 0 to 2147483647"},
+        {"rand:rows=1.5", "rows=1.5: rows is a whole number"},
+        {"rand:rows=-1", "from 0 to 2147483647"},
+        {"rand:rows=2147483648", "from 0 to 2147483647"},
+        {"rand:rows=5x", "rows=5x"},
+        {"rand:rows=nan", "rows=nan"},
+        {"rand:rows=5,rows=6", "rows is given twice"},
+        {"rand:rows=10,deg=11", "here deg is from 1 to 10"},
+        {"rand:rows=10,deg=0.5,empty=0.2", "here deg is from 0.8 to 8"},
+        {"rand:skew=5", "skew is a number from 0 to 4"},
+        {"rand:near=1.01", "near is a number from 0 to 1"},
+        {"rand:window=5", "window needs near="},
+        {"weights:sparsity=1.1", "sparsity is a number from 0 to 1"},
+        {"weights:kind=magnitud", "kind is one of uniform, magnitude, quota, banded"},
+        {"weights:nnz=1048577", "here nnz is from 0 to 1048576"},
+        {"weights:nnz=5,sparsity=0.5", "exclude each other"},
+        {"weights:cov=0.2", "cov needs kind=magnitude"},
+        {"weights:window=3", "window needs kind=banded"},
+        {"weights:kind=banded,window=50", "here window is from 51 to 512"},
+        {"weights:rows=1000000,cols=1000000", "here rows is from 0 to 17179"},
+        {"rnd:rows=5", "no generator 'rnd'; did you mean rand"},
+        {"weight:rows=5", "did you mean weights"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        csr_matrix A;
+        char source[512];
+        error_text error = {""};
+        enum status status = generate(cases[i].spec, &A, source, sizeof source, &error);
+        if (status != STATUS_DATASET || !strstr(error.text, cases[i].fragment))
+            fail_msg("%s: status %d, '%s'", cases[i].spec, status, error.text);
+        assert_null(strchr(error.text, '\n'));
+        assert_null(A.row_ptr);
+    }
+}
+
+static void huge_matrices_are_refused(void **state)
+{
+    (void)state;
+    csr_matrix A;
+    char source[512];
+    error_text error = {""};
+    assert_int_equal(generate("rand:rows=2147483647,deg=2000", &A, source, sizeof source, &error),
+                     STATUS_MEMORY);
+    assert_null(A.row_ptr);
+    assert_non_null(strstr(error.text, "GB"));
+}
+
+/* The source of a matrix is a specification of that matrix. */
+static void source_is_complete(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"rand:rows=50", "rand:rows=50,cols=50,deg=8,skew=0,empty=0,near=0,seed=1"},
+        {"rand:deg=0.25,rows=64,near=.5",
+         "rand:rows=64,cols=64,deg=0.25,skew=0,empty=0.75,near=0.5,window=1,seed=1"},
+        {"weights:seed=9007199254740992,rows=8,cols=64",
+         "weights:rows=8,cols=64,sparsity=0.8,kind=uniform,seed=9007199254740992"},
+        {"weights:nnz=100,kind=magnitude,rows=8,cols=64",
+         "weights:rows=8,cols=64,nnz=100,kind=magnitude,cov=0.25,seed=1"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        csr_matrix A, B;
+        char source[512], again[512];
+        error_text error;
+        assert_int_equal(generate(cases[i][0], &A, source, sizeof source, &error), STATUS_OK);
+        assert_string_equal(source, cases[i][1]);
+        assert_int_equal(generate(source, &B, again, sizeof again, &error), STATUS_OK);
+        assert_string_equal(again, source);
+        assert_same(&A, &B);
+        csr_free(&A);
+        csr_free(&B);
+    }
+}
+
+static void threads_and_seeds(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {
+        "rand:rows=3000,deg=20,skew=1.2,near=0.3,window=9",
+        "weights:rows=512,cols=700,sparsity=0.6",
+        "weights:rows=512,cols=700,sparsity=0.6,kind=magnitude",
+    };
+    int threads = omp_get_max_threads();
+    for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {
+        char other[128];
+        snprintf(other, sizeof other, "%s,seed=2", specs[i]);
+        omp_set_num_threads(1);
+        csr_matrix A = made(specs[i]);
+        omp_set_num_threads(3);
+        csr_matrix B = made(specs[i]), C = made(other);
+        assert_same(&A, &B);
+        assert_memory_not_equal(A.col_idx, C.col_idx, (size_t)A.nnz * sizeof *A.col_idx);
+        csr_free(&A);
+        csr_free(&B);
+        csr_free(&C);
+    }
+    omp_set_num_threads(threads);
+}
+
+/* The bundled sample says which specification it is; it must still be that one's matrix. */
+static void sample_is_its_specification(void **state)
+{
+    (void)state;
+    dataset data;
+    error_text error = {""};
+    if (dataset_open(NULL, NULL, &data, &error) != STATUS_OK) fail_msg("%s", error.text);
+    FILE *file = fopen(data.source, "r");
+    assert_non_null(file);
+    char text[1024] = "";
+    assert_true(fread(text, 1, sizeof text - 1, file) > 0);
+    fclose(file);
+    char *spec = strstr(text, "rand:");
+    assert_non_null(spec);
+    spec[strcspn(spec, "\n")] = '\0';
+    csr_matrix A = made(spec);
+    assert_same(&A, &data.matrix);
+    csr_free(&A);
+    dataset_close(&data);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rand_keeps_its_word),
+        cmocka_unit_test(rand_skew_is_zipf),
+        cmocka_unit_test(rand_near_is_local),
+        cmocka_unit_test(rand_edges),
+        cmocka_unit_test(weights_are_exact),
+        cmocka_unit_test(uniform_weights_are_binomial),
+        cmocka_unit_test(other_weights_have_their_shape),
+        cmocka_unit_test(refusals_name_the_key),
+        cmocka_unit_test(huge_matrices_are_refused),
+        cmocka_unit_test(source_is_complete),
+        cmocka_unit_test(threads_and_seeds),
+        cmocka_unit_test(sample_is_its_specification),
+    };
+    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
+}
