@@ -51,7 +51,7 @@ say = $(if $(filter 1,$(V)),,@printf '  %-5s %s\n' '$(1)' '$(2)')
 
 OPTIMISE := $(if $(filter 1,$(DEBUG)),-O0,-O2)
 WARN := -Wall -Wextra $(if $(filter 1,$(WERROR)),-Werror)
-INCLUDES := -Icommon -I$(OUT)
+INCLUDES := -Icommon -I.
 DEPS = -MMD -MP
 
 CFLAGS_ALL := -std=c11 -D_GNU_SOURCE $(OPTIMISE) -g $(WARN) -fopenmp -ffp-contract=off $(INCLUDES)
@@ -64,7 +64,7 @@ NVCC := $(CUDA_HOME)/bin/nvcc
 NEWEST := $(lastword $(ARCHS))
 GENCODE := $(foreach a,$(ARCHS),-gencode arch=compute_$(a),code=sm_$(a)) \
            -gencode arch=compute_$(NEWEST),code=compute_$(NEWEST)
-NVCCFLAGS := -std=c++20 $(if $(filter 1,$(DEBUG)),-O0 -g -G,-O3 -g -lineinfo) $(GENCODE) \
+NVCCFLAGS_ALL := -std=c++20 $(if $(filter 1,$(DEBUG)),-O0 -g -G,-O3 -g -lineinfo) $(GENCODE) \
              -Xcompiler -Wall,-Wextra,-Wno-missing-field-initializers \
              $(if $(filter 1,$(WERROR)),-Werror all-warnings) $(INCLUDES)
 CFLAGS_ALL += -isystem $(CUDA_HOME)/include -DBACKEND_CUDA
@@ -93,6 +93,7 @@ COMMON := $(call object,$(COMMON_SOURCES))
 # in ascending order, so these are the labs of that operation met so far.
 operation_of = $(shell sed -n 's,^.include "ops/\(.*\)\.h",\1,p' $(1)/lab.cu)
 define lab_rules
+$(if $(2),,$(error $(1)/lab.cu includes no ops/*.h, so its operation is unknown))
 LABS_OF_$(2) += $$(call object,$$(wildcard $(1)/*.cu))
 $(OUT)/lab$(call number_of,$(1)): $$(LABS_OF_$(2))
 endef
@@ -157,10 +158,11 @@ endef
 $(BUILD)/backend: FORCE
 	$(call stamp,$(OUT))
 $(OUT)/settings: FORCE
-	$(call stamp,$(CC) $(CFLAGS_ALL) $(CFLAGS) $(CXX) $(CXXFLAGS_ALL) $(CXXFLAGS) $(NVCC) $(NVCCFLAGS) $(LDFLAGS) $(LDLIBS_ALL))
-$(OUT)/commit.h: FORCE
+	$(call stamp,$(CC) $(CFLAGS_ALL) $(CFLAGS) $(CXX) $(CXXFLAGS_ALL) $(CXXFLAGS) $(NVCC) $(NVCCFLAGS_ALL) $(NVCCFLAGS) $(LDFLAGS) $(LDLIBS_ALL))
+$(OUT)/generated/commit.h: FORCE
 	$(call stamp,#define COMMIT "$(shell git describe --always --dirty --abbrev=12 --exclude '*' 2>/dev/null || echo unknown)")
-$(OUT)/common/harness/provenance.c.o: $(OUT)/commit.h
+$(OUT)/common/harness/provenance.c.o: $(OUT)/generated/commit.h
+$(OUT)/common/harness/provenance.c.o: private CFLAGS_ALL += -I$(OUT)/generated
 
 $(OUT)/%.c.o: %.c $(OUT)/settings
 	@mkdir -p $(@D)
@@ -181,7 +183,7 @@ ifeq ($(BACKEND),cuda)
 $(OUT)/%.cu.o: %.cu $(OUT)/settings
 	@mkdir -p $(@D)
 	$(call say,NVCC,$<)
-	$(Q)$(NVCC) $(NVCCFLAGS) -MMD -MP -c $< -o $@
+	$(Q)$(NVCC) $(NVCCFLAGS_ALL) $(NVCCFLAGS) -MMD -MP -c $< -o $@
 else
 $(OUT)/%.cu.cc: %.cu common/simt/translate.awk
 	@mkdir -p $(@D)
@@ -209,9 +211,9 @@ $(OUT)/tests/primitives/%: $(OUT)/tests/primitives/%.cu.o $(COMMON)
 	$(link)
 $(OUT)/tests/simt/%: $(OUT)/tests/simt/%.cu.o $(COMMON)
 	$(link)
-$(OUT)/tests/kernels/matrix: $(call object,tests/kernels/matrix.c) $(ALL_LAB_OBJECTS) $(COMMON)
+$(OUT)/tests/kernels/matrix: $(call object,$(wildcard tests/kernels/*.c)) $(ALL_LAB_OBJECTS) $(COMMON)
 	$(link)
-$(OUT)/tests/mutants/run: $(call object,$(wildcard tests/mutants/*.c tests/mutants/*.cu)) $(COMMON)
+$(OUT)/tests/mutants/run: $(call object,$(wildcard tests/mutants/*.c tests/mutants/*.cu) tests/kernels/shapes.c) $(COMMON)
 	$(link)
 
 -include $(shell find $(OUT) -name '*.d' 2>/dev/null)

@@ -80,10 +80,10 @@ static void choose_entries(session *s)
             continue;
         }
         e.tuned = true;
-        tuning_first(c, e.tuning);
+        tuning_first(c, s->options, e.tuning);
         do
             add_entry(s, e);
-        while (tuning_next(c, e.tuning));
+        while (tuning_next(c, s->options, e.tuning));
     }
 }
 

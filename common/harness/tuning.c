@@ -22,9 +22,11 @@ void tuning_text(const contender *c, const int *tuning, char *text, size_t bytes
 static void cache_key(const workbench *w, const contender *c, char *key, size_t bytes)
 {
     const row_stats *s = &w->problem->stats;
-    snprintf(key, bytes, "%s|%s|%s|N=%d|%lldx%lld|nnz=%lld|max=%lld|cov=%.4f|%s", w->device->name,
-             provenance_commit(), c->name, w->problem->N, (long long)s->rows, (long long)s->cols,
-             (long long)s->nnz, (long long)s->max, s->cov,
+    char flags[96];
+    options_flags(w->options, flags, sizeof flags); /* with what --set fixes */
+    snprintf(key, bytes, "%s|%s|%s|N=%d|%lldx%lld|nnz=%lld|max=%lld|cov=%.4f|%s|%s",
+             w->device->name, provenance_commit(), c->name, w->problem->N, (long long)s->rows,
+             (long long)s->cols, (long long)s->nnz, (long long)s->max, s->cov, flags,
              w->options->l2 == L2_COLD ? "cold" : "warm");
 }
 
@@ -67,21 +69,39 @@ static void remember(const char *key, int count, const int *tuning)
     fclose(out);
 }
 
-void tuning_first(const contender *c, int *tuning)
+/* The value --set gives this tunable, or NULL. */
+static const int *fixed_value(const options *o, const tunable *t)
+{
+    for (int i = 0; i < o->num_settings; i++)
+        if (!strcmp(o->settings[i].name, t->name)) return &o->settings[i].value;
+    return NULL;
+}
+
+static void apply_settings(const contender *c, const options *o, int *tuning)
+{
+    for (int i = 0; i < contender_num_tunables(c); i++) {
+        const int *fixed = fixed_value(o, &c->tunables[i]);
+        if (fixed) tuning[i] = *fixed;
+    }
+}
+
+void tuning_first(const contender *c, const options *o, int *tuning)
 {
     for (int i = 0; i < contender_num_tunables(c); i++)
         tuning[i] = c->tunables[i].values[0];
+    apply_settings(c, o, tuning);
 }
 
-bool tuning_next(const contender *c, int *tuning)
+bool tuning_next(const contender *c, const options *o, int *tuning)
 {
     /* Counts as an odometer does, the last tunable running fastest. */
     for (int i = contender_num_tunables(c) - 1; i >= 0; i--) {
         const tunable *t = &c->tunables[i];
         int at = 0;
+        if (t->prepare_only || fixed_value(o, t)) continue;
         while (t->values[at] != tuning[i])
             at++;
-        if (!t->prepare_only && at + 1 < t->num_values) {
+        if (at + 1 < t->num_values) {
             tuning[i] = t->values[at + 1];
             return true;
         }
@@ -100,7 +120,7 @@ static bool measure_all(workbench *w, const contender *c, int *tuning)
     w->options = &brief;
     double best = INFINITY;
     int candidate[MAX_TUNABLES];
-    tuning_first(c, candidate);
+    tuning_first(c, asked, candidate);
     do {
         outcome out;
         workbench_evaluate(w, c, candidate, &out);
@@ -108,7 +128,7 @@ static bool measure_all(workbench *w, const contender *c, int *tuning)
             best = out.timing.median_ms;
             memcpy(tuning, candidate, contender_num_tunables(c) * sizeof *tuning);
         }
-    } while (tuning_next(c, candidate));
+    } while (tuning_next(c, asked, candidate));
     w->options = asked;
     return isfinite(best);
 }
@@ -117,13 +137,9 @@ void tuning_choose(workbench *w, const contender *c, int *tuning)
 {
     const int count = contender_num_tunables(c);
     c->operation->choose(c, w->problem, tuning);
-    if (w->options->tune && count) {
-        char key[600];
-        cache_key(w, c, key, sizeof key);
-        if (!recall(key, count, tuning) && measure_all(w, c, tuning)) remember(key, count, tuning);
-    }
-    for (int s = 0; s < w->options->num_settings; s++)
-        for (int i = 0; i < count; i++)
-            if (!strcmp(c->tunables[i].name, w->options->settings[s].name))
-                tuning[i] = w->options->settings[s].value;
+    apply_settings(c, w->options, tuning);
+    if (!w->options->tune || !count) return;
+    char key[700];
+    cache_key(w, c, key, sizeof key);
+    if (!recall(key, count, tuning) && measure_all(w, c, tuning)) remember(key, count, tuning);
 }

@@ -6,16 +6,16 @@
 
 #include "harness/workbench.h"
 
-/* Fills tuning[]: by the contender's own rule; with --tune by measuring every combination (each one
- * checked, wrong ones never chosen), remembered in the user's cache for this device, build,
- * contender, N and row statistics; and whatever --set says comes last. */
+/* Fills tuning[]: by the contender's own rule, or as --set says; with --tune by measuring every
+ * combination of what --set leaves open (each one checked, wrong ones never chosen), remembered in
+ * the user's cache for this device, build, contender, N and row statistics. */
 void tuning_choose(workbench *w, const contender *c, int *tuning);
 
-/* Iterates over all combinations of a contender's tunables, except those that only change how
- * prepare works: sets tuning[] to the first one; to the next one, or returns false after the last.
- */
-void tuning_first(const contender *c, int *tuning);
-bool tuning_next(const contender *c, int *tuning);
+/* Iterates over all combinations of a contender's tunables: sets tuning[] to the first one; to the
+ * next one, or returns false after the last. What --set fixes, and what only changes how prepare
+ * works, does not vary. */
+void tuning_first(const contender *c, const options *o, int *tuning);
+bool tuning_next(const contender *c, const options *o, int *tuning);
 
 /* "D=2 C=4", or "" for a contender without tunables. */
 void tuning_text(const contender *c, const int *tuning, char *text, size_t bytes);

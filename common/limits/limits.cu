@@ -22,9 +22,9 @@ constexpr size_t MB = 1 << 20;
 template <class Enqueue> static cudaError_t least_ms(Enqueue enqueue, double *ms)
 {
     cudaEvent_t start = NULL, stop = NULL;
+    *ms = INFINITY;
     CUDA_TRY(cudaEventCreate(&start));
     CUDA_TRY(cudaEventCreate(&stop));
-    *ms = INFINITY;
     for (int i = 0; i < REPEATS; i++) {
         float elapsed;
         CUDA_TRY(cudaEventRecord(start, 0));

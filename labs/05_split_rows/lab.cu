@@ -8,10 +8,10 @@
  * and C follow from row-length statistics and N. Run       make lab5 && ./lab5 arxiv 32 Watch The
  * longest row bounds the time of labs 1 to 4 on skewed graphs (arxiv, youtube, am).
  */
-#include "segments.h"
-
 #include "device/cuda_try.h"
 #include "device/warp.cuh"
+#include "ops/spmm.h"
+#include "segments.h"
 
 #include <stdlib.h>
 

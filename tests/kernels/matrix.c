@@ -1,0 +1,104 @@
+/*
+ * matrix.c - the kernel matrix: every lab, with every setting of its tunables, on every awkward
+ * shape at every awkward width, judged by the harness's own checks. One TAP test per lab and shape.
+ *
+ * A setting of the tunables is tried at three widths, the lab's own choice at all of them.
+ */
+#include "harness/tuning.h"
+#include "harness/workbench.h"
+#include "shapes.h"
+#include "tests/tap.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const int WIDTHS[] = {1, 2, 3, 7, 8, 31, 32, 33, 64, 100, 128, 256};
+static const int SWEPT_WIDTHS[] = {1, 33, 128};
+#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
+
+static const options CHECK_ONLY = {.check = true, .bench = false, .seed = 1};
+
+/* The first failure of a lab on a shape: where and why. */
+typedef struct failure {
+    bool any;
+    char text[500];
+} failure;
+
+static void evaluate(workbench *w, const contender *c, const int *tuning, failure *f)
+{
+    outcome out;
+    char setting[64];
+    if (f->any) return;
+    workbench_evaluate(w, c, tuning, &out);
+    if (out.status == STATUS_OK) return;
+    f->any = true;
+    tuning_text(c, tuning, setting, sizeof setting);
+    snprintf(f->text, sizeof f->text, "N=%d %s: %s", w->problem->N, setting, out.message);
+}
+
+/* All labs on one matrix at one width; failures[i] is of the i-th lab. */
+static void evaluate_labs(const csr_matrix *A, const device_info *device, int N, bool sweep,
+                          failure *failures)
+{
+    error_text error;
+    workbench w;
+    problem p = {.operation = contenders()->operation, .A = A, .N = N, .seed = 1};
+    row_stats_compute(A, &p.stats, &error);
+    enum status status = p.operation->create(&p, &error);
+    if (status == STATUS_OK) status = workbench_create(&w, &CHECK_ONLY, device, &p, &error);
+    int i = 0;
+    for (const contender *c = contenders(); c; c = c->next) {
+        int tuning[MAX_TUNABLES];
+        if (!c->lab) continue;
+        failure *f = &failures[i++];
+        if (status != STATUS_OK) {
+            f->any = true;
+            snprintf(f->text, sizeof f->text, "N=%d: %.400s", N, error.text);
+        } else if (sweep && contender_num_tunables(c)) {
+            tuning_first(c, &CHECK_ONLY, tuning);
+            do
+                evaluate(&w, c, tuning, f);
+            while (tuning_next(c, &CHECK_ONLY, tuning));
+        } else {
+            p.operation->choose(c, &p, tuning);
+            evaluate(&w, c, tuning, f);
+        }
+    }
+    if (status == STATUS_OK) workbench_destroy(&w);
+    p.operation->destroy(&p);
+}
+
+static void test_shape(const shape *s, const device_info *device)
+{
+    failure failures[32] = {0};
+    csr_matrix A = {0};
+    error_text error;
+    if (s->make(&A, &error) != STATUS_OK) {
+        tap_ok(false, "%s: %s", s->name, error.text);
+        return;
+    }
+    for (int i = 0; i < COUNT(WIDTHS); i++)
+        evaluate_labs(&A, device, WIDTHS[i], false, failures);
+    for (int i = 0; i < COUNT(SWEPT_WIDTHS); i++)
+        evaluate_labs(&A, device, SWEPT_WIDTHS[i], true, failures);
+    csr_free(&A);
+    int i = 0;
+    for (const contender *c = contenders(); c; c = c->next) {
+        if (!c->lab) continue;
+        const failure *f = &failures[i++];
+        tap_ok(!f->any, "lab%d %s: %s%s%s", c->lab, c->name, s->name, f->any ? ": " : "", f->text);
+    }
+}
+
+int main(void)
+{
+    device_info device;
+    error_text error;
+    if (device_open(0, &device, &error) != STATUS_OK) {
+        fprintf(stderr, "matrix: %s\n", error.text);
+        return STATUS_SKIPPED;
+    }
+    for (int i = 0; i < NUM_SHAPES; i++)
+        test_shape(&SHAPES[i], &device);
+    return tap_done();
+}

@@ -1,0 +1,14 @@
+/*
+ * mutant.h - a kernel that is wrong on purpose, and what the harness must say of it.
+ */
+#ifndef TESTS_MUTANTS_MUTANT_H
+#define TESTS_MUTANTS_MUTANT_H
+
+#include "ops/spmm.h"
+
+/* A contender whose `summary` is the diagnosis that the harness must give, or NULL for the healthy
+ * twin, which must pass. SHOWS_ALWAYS: on any device; SHOWS_ON_SIMT: a race, which a GPU may win by
+ * luck, whereas the CPU backend's fixed order of lanes always loses it. */
+enum { SHOWS_ALWAYS = 100, SHOWS_ON_SIMT = 200 }; /* lab numbers, to tell mutants from labs */
+
+#endif
