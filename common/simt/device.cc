@@ -1,0 +1,151 @@
+/*
+ * device.cc - the one device there is, and how it presents itself: with the limits of compute
+ * capability 9.0, so that host code takes the same decisions as for such a GPU.
+ */
+#include "simt/simt.h"
+
+static const struct cudaDeviceProp &properties(void)
+{
+    static const struct cudaDeviceProp p = [] {
+        struct cudaDeviceProp q = {};
+        snprintf(q.name, sizeof q.name, "CPU backend (simt)");
+        size_t available;
+        simt_host_memory(&available, &q.totalGlobalMem);
+        q.sharedMemPerBlock = SHARED_DEFAULT_BYTES;
+        q.sharedMemPerBlockOptin = SHARED_OPTIN_BYTES;
+        q.sharedMemPerMultiprocessor = 228 << 10;
+        q.reservedSharedMemPerBlock = 1 << 10;
+        q.regsPerBlock = q.regsPerMultiprocessor = 65536;
+        q.warpSize = WARP_LANES;
+        q.memPitch = 0x7fffffff;
+        q.maxThreadsPerBlock = MAX_BLOCK_THREADS;
+        q.maxThreadsDim[0] = q.maxThreadsDim[1] = 1024;
+        q.maxThreadsDim[2] = 64;
+        q.maxGridSize[0] = 0x7fffffff;
+        q.maxGridSize[1] = q.maxGridSize[2] = 65535;
+        q.totalConstMem = 64 << 10;
+        q.major = 9;
+        q.multiProcessorCount = MULTIPROCESSORS;
+        q.canMapHostMemory = q.unifiedAddressing = q.integrated = 1;
+        q.asyncEngineCount = 1;
+        q.l2CacheSize = 50 << 20;
+        q.maxThreadsPerMultiProcessor = 2048;
+        q.maxBlocksPerMultiProcessor = 32;
+        return q;
+    }();
+    return p;
+}
+
+extern "C" {
+
+cudaError_t cudaGetDeviceCount(int *count)
+{
+    *count = 1;
+    return cudaSuccess;
+}
+
+cudaError_t cudaSetDevice(int device)
+{
+    return device == 0 ? cudaSuccess : simt_error(cudaErrorInvalidDevice);
+}
+
+cudaError_t cudaGetDevice(int *device)
+{
+    *device = 0;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *result, int device)
+{
+    if (device != 0) return simt_error(cudaErrorInvalidDevice);
+    *result = properties();
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device)
+{
+    if (device != 0) return simt_error(cudaErrorInvalidDevice);
+    const struct cudaDeviceProp &p = properties();
+    switch (attribute) {
+    case cudaDevAttrMaxThreadsPerBlock:
+        *value = p.maxThreadsPerBlock;
+        return cudaSuccess;
+    case cudaDevAttrMaxBlockDimX:
+    case cudaDevAttrMaxBlockDimY:
+    case cudaDevAttrMaxBlockDimZ:
+        *value = p.maxThreadsDim[attribute - cudaDevAttrMaxBlockDimX];
+        return cudaSuccess;
+    case cudaDevAttrMaxGridDimX:
+    case cudaDevAttrMaxGridDimY:
+    case cudaDevAttrMaxGridDimZ:
+        *value = p.maxGridSize[attribute - cudaDevAttrMaxGridDimX];
+        return cudaSuccess;
+    case cudaDevAttrMaxSharedMemoryPerBlock:
+        *value = (int)p.sharedMemPerBlock;
+        return cudaSuccess;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+        *value = (int)p.sharedMemPerBlockOptin;
+        return cudaSuccess;
+    case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
+        *value = (int)p.sharedMemPerMultiprocessor;
+        return cudaSuccess;
+    case cudaDevAttrReservedSharedMemoryPerBlock:
+        *value = (int)p.reservedSharedMemPerBlock;
+        return cudaSuccess;
+    case cudaDevAttrTotalConstantMemory:
+        *value = (int)p.totalConstMem;
+        return cudaSuccess;
+    case cudaDevAttrWarpSize:
+        *value = p.warpSize;
+        return cudaSuccess;
+    case cudaDevAttrMaxRegistersPerBlock:
+        *value = p.regsPerBlock;
+        return cudaSuccess;
+    case cudaDevAttrMaxRegistersPerMultiprocessor:
+        *value = p.regsPerMultiprocessor;
+        return cudaSuccess;
+    case cudaDevAttrMultiProcessorCount:
+        *value = p.multiProcessorCount;
+        return cudaSuccess;
+    case cudaDevAttrL2CacheSize:
+        *value = p.l2CacheSize;
+        return cudaSuccess;
+    case cudaDevAttrMaxThreadsPerMultiProcessor:
+        *value = p.maxThreadsPerMultiProcessor;
+        return cudaSuccess;
+    case cudaDevAttrMaxBlocksPerMultiprocessor:
+        *value = p.maxBlocksPerMultiProcessor;
+        return cudaSuccess;
+    case cudaDevAttrUnifiedAddressing:
+        *value = p.unifiedAddressing;
+        return cudaSuccess;
+    case cudaDevAttrComputeCapabilityMajor:
+        *value = p.major;
+        return cudaSuccess;
+    case cudaDevAttrComputeCapabilityMinor:
+        *value = p.minor;
+        return cudaSuccess;
+    /* No such thing here: no clocks, no bus, one kernel at a time, no grid-wide barrier. */
+    case cudaDevAttrClockRate:
+    case cudaDevAttrMemoryClockRate:
+    case cudaDevAttrGlobalMemoryBusWidth:
+    case cudaDevAttrConcurrentKernels:
+    case cudaDevAttrCooperativeLaunch:
+        *value = 0;
+        return cudaSuccess;
+    }
+    return simt_error(cudaErrorInvalidValue);
+}
+
+cudaError_t cudaDriverGetVersion(int *version)
+{
+    *version = CUDART_VERSION;
+    return cudaSuccess;
+}
+
+cudaError_t cudaRuntimeGetVersion(int *version)
+{
+    *version = CUDART_VERSION;
+    return cudaSuccess;
+}
+}

@@ -1,0 +1,258 @@
+/*
+ * fault.cc - signals: a kernel that crashes, and one that never ends.
+ *
+ * A crash (SIGSEGV, SIGBUS, SIGFPE, SIGILL) of a lane must not end the process: the handler notes
+ * what happened and changes the interrupted context so that, when the handler returns, the
+ * processor goes on in the scheduler instead of in the lane. Everything else - finding the source
+ * line, printing - is done there, outside the handler.
+ *
+ * The same way out serves a lane that runs for ever. While a launch runs, a timer ticks; a worker
+ * that has been in one block for SIMT_TIMEOUT seconds is sent SIGURG. So are the other workers of a
+ * launch that has failed. (SIGURG is ignored by default, so one that comes late does no harm.)
+ */
+#include "simt/simt.h"
+
+#include <errno.h>
+#include <mutex>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+/* ---- the interrupted context ---------------------------------------------------------------- */
+
+#if defined(__x86_64__)
+static uintptr_t code_address(const ucontext_t *c)
+{
+    return (uintptr_t)c->uc_mcontext.gregs[REG_RIP];
+}
+static uintptr_t stack_pointer(const ucontext_t *c)
+{
+    return (uintptr_t)c->uc_mcontext.gregs[REG_RSP];
+}
+static void go_on_in_scheduler(ucontext_t *c, const worker *self)
+{
+    c->uc_mcontext.gregs[REG_RIP] = (greg_t)simt_leave;
+    c->uc_mcontext.gregs[REG_RDI] = (greg_t)self->scheduler_sp;
+}
+#elif defined(__aarch64__)
+static uintptr_t code_address(const ucontext_t *c)
+{
+    return c->uc_mcontext.pc;
+}
+static uintptr_t stack_pointer(const ucontext_t *c)
+{
+    return c->uc_mcontext.sp;
+}
+static void go_on_in_scheduler(ucontext_t *c, const worker *self)
+{
+    c->uc_mcontext.pc = (uintptr_t)simt_leave;
+    c->uc_mcontext.regs[0] = (uintptr_t)self->scheduler_sp;
+}
+#else
+#error "the CPU backend needs x86-64 or AArch64"
+#endif
+
+/* The place in the program to blame: where it stopped, or, if that is inside a library (memset on a
+ * bad pointer), the nearest return address into the program on the stack. */
+static const void *guilty_site(const ucontext_t *c, bool stack_is_good)
+{
+    uintptr_t at = code_address(c);
+    if (simt_in_program_text(at)) return (const void *)(at + 1);
+    const uintptr_t *sp = (const uintptr_t *)stack_pointer(c);
+    for (int i = 0; stack_is_good && i < 32; i++)
+        if (simt_in_program_text(sp[i])) return (const void *)sp[i];
+    return nullptr;
+}
+
+/* Whether a lane was running, on its own stack: only then is there a scheduler to go back to. */
+static bool in_lane(const worker *self, const ucontext_t *c)
+{
+    bool guard;
+    return self && self->running && simt_on_lane_stack(self, stack_pointer(c), &guard);
+}
+
+static void leave_lane(worker *self, int signal, int code, uintptr_t address, ucontext_t *c)
+{
+    bool guard = false;
+    simt_on_lane_stack(self, address, &guard);
+    self->fault.code = code;
+    self->fault.address = address;
+    self->fault.on_stack_guard = guard;
+    self->fault.site = guilty_site(c, !guard);
+    self->fault.signal = signal;
+    go_on_in_scheduler(c, self);
+}
+
+/* ---- crashes ------------------------------------------------------------------------------- */
+
+static const int CRASHES[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+static struct sigaction before[4];
+
+static void on_crash(int signal, siginfo_t *info, void *context)
+{
+    ucontext_t *c = (ucontext_t *)context;
+    worker *self = simt_worker;
+    if (in_lane(self, c)) {
+        leave_lane(self, signal, info->si_code, (uintptr_t)info->si_addr, c);
+        return;
+    }
+    /* Host code crashed: it does so again when this returns, and then meets what was there before
+     * this backend. */
+    for (int i = 0; i < 4; i++)
+        if (CRASHES[i] == signal) sigaction(signal, &before[i], nullptr);
+}
+
+void simt_fault_to_failure(worker *self)
+{
+    struct fault f = {self->fault.signal, self->fault.code, self->fault.address, self->fault.site,
+                      self->fault.on_stack_guard};
+    if (self->failed.error) return; /* the lane was about to report something itself */
+    self->failed.culprit = self->running;
+    self->failed.site = f.site;
+    char where[512];
+    switch (f.signal) {
+    case SIGFPE:
+        simt_note_failure(self, cudaErrorLaunchFailure, "integer division by zero");
+        return;
+    case SIGILL:
+        simt_note_failure(self, cudaErrorIllegalInstruction,
+                          "illegal instruction: code that must not be reached, or a trap");
+        return;
+    case SIGURG:
+        self->failed.show_waiting = true;
+        simt_note_failure(
+            self, cudaErrorLaunchTimeout,
+            "time limit: this block has run for %d s (SIMT_TIMEOUT): an endless loop, "
+            "or a thread waiting for what another one has yet to write",
+            simt_settings.timeout);
+        return;
+    }
+    if (f.on_stack_guard) {
+        simt_note_failure(self, cudaErrorHardwareStackError,
+                          "stack overflow: a thread has 64 KB for its local variables and calls");
+    } else if ((f.signal == SIGBUS && f.code == BUS_ADRALN) ||
+               (f.signal == SIGSEGV && f.code == SI_KERNEL)) {
+        /* x86 does not tell the address then. */
+        simt_note_failure(self, cudaErrorMisalignedAddress,
+                          "misaligned access: a vector's address must be a multiple of its size "
+                          "(or an address no memory can have)");
+    } else {
+        if (simt_memory_holds((const void *)f.address))
+            simt_memory_describe(f.address, where, sizeof where);
+        else if (f.address < 4096)
+            snprintf(where, sizeof where, "a null pointer plus %zu bytes", (size_t)f.address);
+        else if (f.address - (uintptr_t)self->shared_end < 1 << 20)
+            snprintf(where, sizeof where,
+                     "%zu bytes past the end of the block's dynamic shared memory (%zu bytes)",
+                     (size_t)(f.address - (uintptr_t)self->shared) -
+                         self->job->config.dynamic_shared_bytes,
+                     self->job->config.dynamic_shared_bytes);
+        else
+            snprintf(where, sizeof where, "not device memory");
+        simt_note_failure(self, cudaErrorIllegalAddress, "illegal address 0x%zx: %s",
+                          (size_t)f.address, where);
+    }
+}
+
+/* ---- the watch ----------------------------------------------------------------------------- */
+
+static timer_t watch;
+static bool have_watch;
+static const int TICKS = 4; /* per time limit */
+
+static void set_watch(long long nanoseconds)
+{
+    struct timespec t = {(time_t)(nanoseconds / 1000000000), (long)(nanoseconds % 1000000000)};
+    struct itimerspec each = {t, t};
+    timer_settime(watch, 0, &each, nullptr);
+}
+
+/* Runs in whatever thread the timer's signal reached. */
+static void tick(void)
+{
+    for (int i = 0; i < MAX_OS_THREADS && simt_workers[i]; i++) {
+        worker *w = simt_workers[i];
+        if (!__atomic_load_n(&w->job, __ATOMIC_ACQUIRE)) continue;
+        uint64_t now = __atomic_load_n(&w->blocks_started, __ATOMIC_RELAXED);
+        if (now != w->watched_block) {
+            w->watched_block = now;
+            w->ticks = 0;
+        } else if (++w->ticks >= TICKS) {
+            w->timed_out = 1;
+            simt_interrupt(w);
+            set_watch(10000000); /* again soon: the lane may just be inside the C library */
+        }
+    }
+}
+
+void simt_interrupt(const worker *other)
+{
+    syscall(SYS_tgkill, getpid(), __atomic_load_n(&other->os_thread, __ATOMIC_RELAXED), SIGURG);
+}
+
+static void on_interrupt(int, siginfo_t *info, void *context)
+{
+    int saved_errno = errno;
+    if (info->si_code == SI_TIMER) {
+        tick();
+        errno = saved_errno;
+        return;
+    }
+    worker *self = simt_worker;
+    ucontext_t *c = (ucontext_t *)context;
+    /* Not in the C library, where the lane may hold a lock; not in the scheduler, which looks at
+     * job->stop itself. Whoever sent this will send another. */
+    if (in_lane(self, c) && simt_in_program_text(code_address(c)) &&
+        (self->timed_out || __atomic_load_n(&self->job->stop, __ATOMIC_RELAXED)))
+        leave_lane(self, SIGURG, 0, 0, c);
+    errno = saved_errno;
+}
+
+void simt_watch_begin(void)
+{
+    if (have_watch) set_watch(simt_settings.timeout * 1000000000LL / TICKS);
+}
+void simt_watch_end(void)
+{
+    if (have_watch) set_watch(0);
+}
+
+/* ---- installation -------------------------------------------------------------------------- */
+
+void simt_faults_install(void)
+{
+    static std::once_flag once;
+    std::call_once(once, [] {
+        struct sigaction action = {};
+        action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
+        sigfillset(&action.sa_mask);
+        action.sa_sigaction = on_crash;
+        for (int i = 0; i < 4; i++)
+            sigaction(CRASHES[i], &action, &before[i]);
+        action.sa_sigaction = on_interrupt;
+        sigaction(SIGURG, &action, nullptr);
+        struct sigevent event = {};
+        event.sigev_notify = SIGEV_SIGNAL;
+        event.sigev_signo = SIGURG;
+        have_watch =
+            simt_settings.timeout > 0 && timer_create(CLOCK_MONOTONIC, &event, &watch) == 0;
+    });
+}
+
+void simt_faults_prepare_thread(worker *self)
+{
+    /* Handlers need a stack of their own: the lane's may be what overflowed. */
+    const size_t bytes = 64 << 10;
+    if (!self->signal_stack) {
+        void *p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (p == MAP_FAILED) return;
+        self->signal_stack = p;
+    }
+    stack_t stack = {};
+    stack.ss_sp = self->signal_stack;
+    stack.ss_size = bytes;
+    sigaltstack(&stack, nullptr);
+}

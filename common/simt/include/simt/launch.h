@@ -1,0 +1,133 @@
+/*
+ * launch.h - qualifiers, built-in variables and the launch of a kernel.
+ *
+ * translate.awk turns  k<T><<<grid, block, bytes, stream>>>(args)
+ * into                 SIMT_KERNEL(k<T>)(grid, block, bytes, stream)(args)
+ * which is ordinary C++ with the definitions below.
+ */
+#ifndef SIMT_LAUNCH_H
+#define SIMT_LAUNCH_H
+
+#include <cuda_runtime_api.h>
+#include <tuple>
+
+#include "simt/vector_types.h"
+
+/* ---- qualifiers ---------------------------------------------------------------------------- */
+
+#define __global__
+#define __device__
+#define __host__
+/* One module's constants are not another's, as with nvcc's default of whole-program compilation. */
+#define __constant__ static
+/* A block never leaves the OS thread it started on, so the thread's own copy of a variable is the
+ * shared memory of the block. */
+#define __shared__ static __thread
+#define __forceinline__ inline __attribute__((always_inline))
+#define __noinline__ __attribute__((noinline))
+#define __launch_bounds__(...)
+#define __grid_constant__
+#define __align__(bytes) __attribute__((aligned(bytes)))
+
+/* ---- built-in variables -------------------------------------------------------------------- */
+
+extern "C" {
+/* Constant from a kernel's point of view: they never change while one thread runs. */
+__attribute__((const)) uint3 simt_thread_index(void);
+__attribute__((const)) uint3 simt_block_index(void);
+__attribute__((const)) uint3 simt_block_shape(void);
+__attribute__((const)) uint3 simt_grid_shape(void);
+/* The dynamic shared memory of the block: what `extern __shared__ T name[];` names. */
+__attribute__((const)) void *simt_dynamic_shared(void);
+}
+
+#define threadIdx (simt_thread_index())
+#define blockIdx (simt_block_index())
+#define blockDim (simt_block_shape())
+#define gridDim (simt_grid_shape())
+static constexpr int warpSize = 32;
+
+/* ---- launching ----------------------------------------------------------------------------- */
+
+extern "C" {
+struct simt_launch_config {
+    const char *name;   /* of the kernel, as the launch spells it */
+    const void *kernel; /* its address, NULL if the launch leaves template arguments to deduction */
+    const char *file;   /* where it is launched */
+    int line;
+    uint3 grid, block;
+    size_t dynamic_shared_bytes;
+};
+
+/* Runs entry(arguments) once for every thread of the grid and returns when all have finished. An
+ * error goes where CUDA puts it: cudaGetLastError() and later calls. */
+void simt_launch(const struct simt_launch_config *config, void (*entry)(void *), void *arguments,
+                 size_t argument_bytes);
+}
+
+/* A kernel with its launch configuration, waiting for the arguments. */
+template <class Call> struct simt_configured_kernel {
+    simt_launch_config config;
+    Call call;
+
+    template <class... Arguments> void operator()(Arguments... arguments)
+    {
+        struct frame {
+            Call call;
+            std::tuple<Arguments...> arguments;
+        } all{call, std::tuple<Arguments...>(arguments...)};
+        simt_launch(
+            &config,
+            [](void *p) {
+                frame *f = static_cast<frame *>(p);
+                std::apply(f->call, f->arguments);
+            },
+            &all, sizeof all);
+    }
+};
+
+/* A kernel at the place where it is launched. */
+template <class Call> struct simt_kernel {
+    const char *name;
+    const void *kernel;
+    const char *file;
+    int line;
+    Call call;
+
+    simt_configured_kernel<Call> operator()(dim3 grid, dim3 block, size_t dynamic_shared_bytes = 0,
+                                            cudaStream_t = nullptr)
+    {
+        return {{name, kernel, file, line, grid, block, dynamic_shared_bytes}, call};
+    }
+};
+template <class Call>
+simt_kernel(const char *, const void *, const char *, int, Call) -> simt_kernel<Call>;
+
+/* The address of a kernel, for looking up what cudaFuncSetAttribute said about it. A launch that
+ * leaves template arguments to deduction names no one kernel; SIMT_ADDRESS is NULL then. */
+struct simt_address {
+    template <class... P> static const void *of(void (*kernel)(P...))
+    {
+        return reinterpret_cast<const void *>(kernel);
+    }
+};
+/* The parameter is there to make the question depend on a template argument: only then may its
+ * answer be no. */
+#define SIMT_ADDRESS(...)                                                 \
+    [=](auto simt_type) -> const void * {                                 \
+        if constexpr (requires { decltype(simt_type)::of(__VA_ARGS__); }) \
+            return decltype(simt_type)::of(__VA_ARGS__);                  \
+        else                                                              \
+            return nullptr;                                               \
+    }(simt_address())
+
+#define SIMT_TEXT(...) #__VA_ARGS__
+#define SIMT_EXPANDED_TEXT(...) SIMT_TEXT(__VA_ARGS__)
+#define SIMT_KERNEL(...)                                                                \
+    simt_kernel                                                                         \
+    {                                                                                   \
+        SIMT_EXPANDED_TEXT(__VA_ARGS__), SIMT_ADDRESS(__VA_ARGS__), __FILE__, __LINE__, \
+            [=](auto... simt_arguments) { __VA_ARGS__(simt_arguments...); }             \
+    }
+
+#endif

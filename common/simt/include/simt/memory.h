@@ -1,0 +1,86 @@
+/*
+ * memory.h - loads and stores with cache hints, fences, address spaces, clocks.
+ *
+ * There is no GPU cache to hint at: a hinted access is a plain one.
+ */
+#ifndef SIMT_MEMORY_H
+#define SIMT_MEMORY_H
+
+#include <stddef.h>
+#include <type_traits>
+
+enum simt_scope { SIMT_SCOPE_BLOCK, SIMT_SCOPE_DEVICE, SIMT_SCOPE_SYSTEM };
+
+extern "C" {
+void simt_fence(enum simt_scope scope);
+/* Lets the other threads of the block run before the caller goes on. */
+void simt_yield(void);
+/* Reports __trap() and does not return. */
+__attribute__((noreturn)) void simt_trap(void);
+/* The multiprocessor that would run this block if blocks were dealt out in order. */
+unsigned simt_sm_id(void);
+long long simt_nanoseconds(void);
+}
+
+#define SIMT_HINTED_LOAD(NAME)                                \
+    template <class T> static inline T NAME(const T *address) \
+    {                                                         \
+        return *address;                                      \
+    }
+SIMT_HINTED_LOAD(__ldg)
+SIMT_HINTED_LOAD(__ldca)
+SIMT_HINTED_LOAD(__ldcg)
+SIMT_HINTED_LOAD(__ldcs)
+SIMT_HINTED_LOAD(__ldlu)
+SIMT_HINTED_LOAD(__ldcv)
+
+#define SIMT_HINTED_STORE(NAME)                                                           \
+    template <class T> static inline void NAME(T *address, std::type_identity_t<T> value) \
+    {                                                                                     \
+        *address = value;                                                                 \
+    }
+SIMT_HINTED_STORE(__stwb)
+SIMT_HINTED_STORE(__stcg)
+SIMT_HINTED_STORE(__stcs)
+SIMT_HINTED_STORE(__stwt)
+
+static inline void __threadfence_block(void)
+{
+    simt_fence(SIMT_SCOPE_BLOCK);
+}
+static inline void __threadfence(void)
+{
+    simt_fence(SIMT_SCOPE_DEVICE);
+}
+static inline void __threadfence_system(void)
+{
+    simt_fence(SIMT_SCOPE_SYSTEM);
+}
+
+static inline void __nanosleep(unsigned)
+{
+    simt_yield();
+}
+__attribute__((noreturn)) static inline void __trap(void)
+{
+    simt_trap();
+}
+static inline void __brkpt(void) {}
+
+/* One address space: an address of shared memory is the pointer to it. */
+static inline size_t __cvta_generic_to_shared(const void *pointer)
+{
+    return (size_t)pointer;
+}
+static inline size_t __cvta_generic_to_global(const void *pointer)
+{
+    return (size_t)pointer;
+}
+
+/* clock() is the C library's. Both count time of this machine, not cycles of a GPU. */
+static inline long long clock64(void)
+{
+    return simt_nanoseconds();
+}
+
+#endif

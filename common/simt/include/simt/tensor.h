@@ -1,0 +1,31 @@
+/*
+ * tensor.h - what the wrappers in common/device call where a GPU has an instruction: asynchronous
+ * copies, matrix loads and matrix products. Kernels use the wrappers.
+ */
+#ifndef SIMT_TENSOR_H
+#define SIMT_TENSOR_H
+
+#include <stdint.h>
+
+/* The products d = a * b + c with fp32 accumulation; m is 16, n is 8. */
+enum simt_mma_kind { SIMT_MMA_K8_TF32, SIMT_MMA_K8_F16, SIMT_MMA_K16_F16, SIMT_MMA_K16_BF16 };
+
+extern "C" {
+/* Fragments as the PTX ISA lays them out over the lanes; see device/mma.cuh. */
+void simt_mma(enum simt_mma_kind kind, float d[4], const uint32_t *a, const uint32_t *b,
+              const float c[4]);
+
+/* Loads `count` (1, 2, 4) 8x8 matrices of 16-bit elements; lane 8 * i + r passes the address of
+ * row r of matrix i, in shared memory and 16-byte aligned. */
+void simt_ldmatrix(uint32_t *fragments, const void *row, int count, bool transposed);
+
+/* Copies source_bytes from global to shared memory and zeroes the rest of `bytes` (4, 8 or 16) -
+ * when the wait for it happens: a kernel that forgets the wait must see the old contents. */
+void simt_async_copy(void *shared, const void *global, int bytes, int source_bytes);
+void simt_async_commit(void);
+/* Waits until at most `pending` of the latest committed groups are unfinished. */
+void simt_async_wait(int pending);
+void simt_async_wait_all(void);
+}
+
+#endif

@@ -1,0 +1,189 @@
+/*
+ * memory.cc - device memory.
+ *
+ * One range of addresses is reserved for it, far larger than any machine's memory; allocations are
+ * cut from it in ascending order, each on pages of its own with an inaccessible page behind:
+ *
+ *     | guard | 0xFF ... | allocation, 0xFF at first | < 256 bytes 0xFF | guard | 0xFF ...
+ *
+ * An allocation ends as close to its guard as its 256-byte alignment lets it, so reading past the
+ * end gives NaN for at most 255 bytes and then faults. Freed pages go back to the operating system
+ * and their addresses stay forbidden, so use after free faults; addresses are used again only when
+ * all of the range has been used, by then many terabytes ago.
+ */
+#include "simt/simt.h"
+
+#include <map>
+#include <mutex>
+#include <sys/mman.h>
+
+static const size_t PAGE = 4096, ALIGNMENT = 256;
+static const size_t MOST_RESERVED = (size_t)16 << 40, LEAST_RESERVED = (size_t)1 << 30;
+static const size_t HUGE_PAGE = 2 << 20;
+
+struct allocation {
+    uintptr_t start;
+    size_t bytes;
+    uintptr_t pages; /* first page; the guard page follows the last */
+    size_t page_bytes;
+    unsigned number; /* 1, 2, ... in order of allocation */
+    bool freed;
+};
+
+struct arena {
+    std::mutex lock;
+    uintptr_t begin, end; /* reserved; 0 until the first allocation */
+    uintptr_t next;       /* where to look for room */
+    unsigned count;
+    std::map<uintptr_t, allocation> known; /* by `pages`; freed ones until their room is reused */
+};
+static arena &device = *new arena(); /* leaked: it must outlive static destructors */
+
+static bool reserve(void)
+{
+    for (size_t bytes = MOST_RESERVED; bytes >= LEAST_RESERVED; bytes /= 2) {
+        void *p =
+            mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (p == MAP_FAILED) continue;
+        device.begin = (uintptr_t)p;
+        device.end = device.begin + bytes;
+        device.next = device.begin + PAGE;
+        return true;
+    }
+    return false;
+}
+
+void simt_host_memory(size_t *available, size_t *total)
+{
+    *available = *total = 0;
+    FILE *file = fopen("/proc/meminfo", "r");
+    if (!file) return;
+    char line[256];
+    while (fgets(line, sizeof line, file)) {
+        size_t kilobytes;
+        if (sscanf(line, "MemAvailable: %zu", &kilobytes) == 1) *available = kilobytes << 10;
+        if (sscanf(line, "MemTotal: %zu", &kilobytes) == 1) *total = kilobytes << 10;
+    }
+    fclose(file);
+}
+
+/* Finds `bytes` of pages that no live allocation has, from device.next upwards and, once, from the
+ * beginning; forgets the freed allocations that lay there. */
+static uintptr_t find_room(size_t bytes)
+{
+    for (int pass = 0; pass < 2; pass++) {
+        uintptr_t at = device.next;
+        auto it = device.known.upper_bound(at);
+        if (it != device.known.begin()) --it;
+        for (; it != device.known.end() && it->first < at + bytes; ++it) {
+            const allocation &a = it->second;
+            if (!a.freed && a.pages + a.page_bytes + PAGE > at) at = a.pages + a.page_bytes + PAGE;
+        }
+        if (at + bytes <= device.end) {
+            it = device.known.lower_bound(at);
+            while (it != device.known.end() && it->first < at + bytes)
+                it = device.known.erase(it);
+            device.next = at + bytes;
+            return at;
+        }
+        device.next = device.begin + PAGE;
+    }
+    return 0;
+}
+
+cudaError_t simt_memory_allocate(void **pointer, size_t bytes)
+{
+    *pointer = nullptr;
+    if (bytes == 0) return cudaSuccess;
+    size_t available, total;
+    simt_host_memory(&available, &total);
+    /* A 32nd is left to the rest of the machine. */
+    if (bytes > available - available / 32) return cudaErrorMemoryAllocation;
+
+    std::lock_guard<std::mutex> guard(device.lock);
+    if (!device.begin && !reserve()) return cudaErrorMemoryAllocation;
+    allocation a = {};
+    a.bytes = bytes;
+    a.page_bytes = (bytes + PAGE - 1) / PAGE * PAGE;
+    a.pages = find_room(a.page_bytes + PAGE);
+    if (!a.pages) return cudaErrorMemoryAllocation;
+    a.start = (a.pages + a.page_bytes - bytes) & ~(ALIGNMENT - 1);
+    void *pages = (void *)a.pages;
+    if (mprotect(pages, a.page_bytes, PROT_READ | PROT_WRITE) != 0)
+        return cudaErrorMemoryAllocation;
+    if (a.page_bytes >= 2 * HUGE_PAGE) madvise(pages, a.page_bytes, MADV_HUGEPAGE);
+    memset(pages, 0xff, a.page_bytes);
+    a.number = ++device.count;
+    device.known[a.pages] = a;
+    *pointer = (void *)a.start;
+    return cudaSuccess;
+}
+
+/* The allocation whose pages, or guard page, hold the address; NULL if there is none. */
+static allocation *find(uintptr_t address)
+{
+    auto it = device.known.upper_bound(address);
+    if (it == device.known.begin()) return nullptr;
+    --it;
+    allocation &a = it->second;
+    return address < a.pages + a.page_bytes + PAGE ? &a : nullptr;
+}
+
+static void release(allocation *a)
+{
+    /* A fresh mapping over the old one: its memory is free at once. */
+    mmap((void *)a->pages, a->page_bytes, PROT_NONE,
+         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    a->freed = true;
+}
+
+cudaError_t simt_memory_free(void *pointer)
+{
+    std::lock_guard<std::mutex> guard(device.lock);
+    allocation *a = find((uintptr_t)pointer);
+    if (!a || a->start != (uintptr_t)pointer || a->freed) return cudaErrorInvalidValue;
+    release(a);
+    return cudaSuccess;
+}
+
+void simt_memory_free_all(void)
+{
+    std::lock_guard<std::mutex> guard(device.lock);
+    for (auto &entry : device.known)
+        if (!entry.second.freed) release(&entry.second);
+}
+
+bool simt_memory_holds(const void *pointer)
+{
+    return (uintptr_t)pointer - device.begin < device.end - device.begin;
+}
+
+bool simt_memory_valid(const void *pointer, size_t bytes)
+{
+    std::lock_guard<std::mutex> guard(device.lock);
+    uintptr_t start = (uintptr_t)pointer;
+    const allocation *a = find(start);
+    return a && !a->freed && start >= a->start && bytes <= a->bytes &&
+           start - a->start <= a->bytes - bytes;
+}
+
+void simt_memory_describe(uintptr_t address, char *text, size_t size)
+{
+    std::lock_guard<std::mutex> guard(device.lock);
+    const allocation *a = find(address);
+    if (!a) {
+        snprintf(text, size, "device memory that was never allocated");
+        return;
+    }
+    const char *state = a->freed ? "freed " : "";
+    uintptr_t end = a->start + a->bytes;
+    if (address < a->start)
+        snprintf(text, size, "%zu bytes before %sallocation %u (%zu bytes)",
+                 (size_t)(a->start - address), state, a->number, a->bytes);
+    else if (address < end)
+        snprintf(text, size, "byte %zu of %sallocation %u (%zu bytes)",
+                 (size_t)(address - a->start), state, a->number, a->bytes);
+    else
+        snprintf(text, size, "%zu bytes past the end of %sallocation %u (%zu bytes)",
+                 (size_t)(address - end), state, a->number, a->bytes);
+}

@@ -1,0 +1,135 @@
+/*
+ * mma.cc - matrix instructions of a warp: ldmatrix and mma.sync. PTX ISA, "Warp Level Matrix
+ * Instructions"; common/device/mma.cuh draws the fragments.
+ *
+ * Products of the 16-bit and tf32 inputs are exact in fp32. They are added in fp32 in ascending k;
+ * a tensor core adds them in another order and may cut bits in between, so the last bits differ.
+ */
+#include "simt/simt.h"
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+static const int M = 16, N = 8, MAX_K = 16;
+
+static void need_all_lanes(const warp *w, uint32_t lanes, const char *what)
+{
+    if (lanes == ~0u) return;
+    simt_fail_lane(cudaErrorLaunchFailure, w->lanes[lowest(lanes)],
+                   "%s by lanes 0x%08x only: all 32 lanes of the warp must take part", what, lanes);
+}
+
+/* ---- mma.sync ------------------------------------------------------------------------------ */
+
+struct mma_operands {
+    float *d;
+    const uint32_t *a, *b;
+    const float *c;
+};
+
+static float fp16_element(uint32_t word, int i)
+{
+    return simt_fp16_to_float((uint16_t)(word >> 16 * i));
+}
+static float bf16_element(uint32_t word, int i)
+{
+    return simt_bf16_to_float((uint16_t)(word >> 16 * i));
+}
+/* The unit ignores the 13 low bits of a tf32 number. */
+static float tf32_element(uint32_t word, int)
+{
+    return __uint_as_float(word & 0xffffe000u);
+}
+
+/* Each 32-bit register of a fragment holds PER_WORD neighbours along k. With lane = 4 * g + t:
+ * word w of A holds row g + 8 * (w & 1), columns PER_WORD * (t + 4 * (w >> 1)) and up;
+ * word w of B holds column g, rows PER_WORD * (t + 4 * w) and up;
+ * element e of C and D is at row g + 8 * (e >> 1), column 2 * t + (e & 1). */
+template <int K, int PER_WORD, float ELEMENT(uint32_t, int)>
+static void combine_mma(warp *w, uint32_t lanes)
+{
+    need_all_lanes(w, lanes, "mma.sync");
+    float A[M][MAX_K], B[MAX_K][N], D[M][N];
+    const int a_words = M * K / (WARP_LANES * PER_WORD), b_words = N * K / (WARP_LANES * PER_WORD);
+    for (int lane = 0; lane < WARP_LANES; lane++) {
+        const mma_operands *o = (const mma_operands *)w->in[lane];
+        int g = lane / 4, t = lane % 4;
+        for (int i = 0; i < a_words; i++)
+            for (int j = 0; j < PER_WORD; j++)
+                A[g + 8 * (i & 1)][PER_WORD * (t + 4 * (i >> 1)) + j] = ELEMENT(o->a[i], j);
+        for (int i = 0; i < b_words; i++)
+            for (int j = 0; j < PER_WORD; j++)
+                B[PER_WORD * (t + 4 * i) + j][g] = ELEMENT(o->b[i], j);
+        for (int e = 0; e < 4; e++)
+            D[g + 8 * (e >> 1)][2 * t + (e & 1)] = o->c[e];
+    }
+    for (int i = 0; i < M; i++)
+        for (int k = 0; k < K; k++)
+            for (int j = 0; j < N; j++)
+                D[i][j] += A[i][k] * B[k][j];
+    for (int lane = 0; lane < WARP_LANES; lane++) {
+        const mma_operands *o = (const mma_operands *)w->in[lane];
+        int g = lane / 4, t = lane % 4;
+        for (int e = 0; e < 4; e++)
+            o->d[e] = D[g + 8 * (e >> 1)][2 * t + (e & 1)];
+    }
+}
+
+extern "C" void simt_mma(simt_mma_kind kind, float d[4], const uint32_t *a, const uint32_t *b,
+                         const float c[4])
+{
+    /* In the order of enum simt_mma_kind. */
+    static const collective kinds[] = {
+        {"mma.sync.m16n8k8 (tf32)", combine_mma<8, 1, tf32_element>},
+        {"mma.sync.m16n8k8 (fp16)", combine_mma<8, 2, fp16_element>},
+        {"mma.sync.m16n8k16 (fp16)", combine_mma<16, 2, fp16_element>},
+        {"mma.sync.m16n8k16 (bf16)", combine_mma<16, 2, bf16_element>},
+    };
+    mma_operands operands = {d, a, b, c};
+    simt_meet(~0u, (uint64_t)&operands, &kinds[kind], SIMT_CALLER);
+}
+
+/* ---- ldmatrix ------------------------------------------------------------------------------ */
+
+struct ldmatrix_operands {
+    uint32_t *fragments;
+    const uint16_t *row;
+    int count;
+    bool transposed;
+};
+
+/* Lane 4 * g + t receives elements 2t and 2t + 1 of row g of each matrix; transposed, of column g.
+ */
+static void combine_ldmatrix(warp *w, uint32_t lanes)
+{
+    need_all_lanes(w, lanes, "ldmatrix");
+    auto operands = [&](int lane) { return (const ldmatrix_operands *)w->in[lane]; };
+    for (int lane = 0; lane < WARP_LANES; lane++) {
+        const ldmatrix_operands *o = operands(lane);
+        int g = lane / 4, t = lane % 4;
+        for (int i = 0; i < o->count; i++) {
+            const uint16_t *first = operands(8 * i + 2 * t)->row;
+            const uint16_t *second = operands(8 * i + 2 * t + 1)->row;
+            const uint16_t *row = operands(8 * i + g)->row;
+            o->fragments[i] = o->transposed ? first[g] | (uint32_t)second[g] << 16
+                                            : row[2 * t] | (uint32_t)row[2 * t + 1] << 16;
+        }
+    }
+}
+
+extern "C" void simt_ldmatrix(uint32_t *fragments, const void *row, int count, bool transposed)
+{
+    static const collective load = {"ldmatrix", combine_ldmatrix};
+    worker *self = simt_worker;
+    /* The rows come from the first 8 * count lanes; the others' addresses are not looked at. */
+    if ((int)self->running->index < 8 * count) {
+        if ((uintptr_t)row % 16)
+            simt_fail(cudaErrorMisalignedAddress, SIMT_CALLER,
+                      "ldmatrix: row address %p is not a multiple of 16", row);
+        if (!simt_shared_holds(self, row, 16))
+            simt_fail(cudaErrorInvalidAddressSpace, SIMT_CALLER,
+                      "ldmatrix: row address %p is not in the block's shared memory", row);
+    }
+    ldmatrix_operands operands = {fragments, (const uint16_t *)row, count, transposed};
+    simt_meet(~0u, (uint64_t)&operands, &load, SIMT_CALLER);
+}

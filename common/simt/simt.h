@@ -1,0 +1,282 @@
+/*
+ * simt.h - the private structures of the CPU backend, shared by the files of this folder.
+ *
+ *   grid.cc          checks a launch, deals its blocks to OS threads
+ *   block.cc         runs one block: rounds over its warps, the barrier, deadlock
+ *   fiber.cc         stacks and the start and end of a CUDA thread; fiber.h: handing over
+ *   switch_*.S       the context switch itself
+ *   warp.cc          shuffles, votes, matches, reductions
+ *   mma.cc, async_copy.cc, atomics.cc      the instructions of those names
+ *   memory.cc        device memory          shared_memory.cc    a block's shared memory
+ *   fault.cc         signals and the time limit                 report.cc    the text of a failure
+ *   symbols.cc       the program's symbol table                 source_line.cc    code address to
+ * line runtime_api.cc, device.cc, stream.cc   the cuda* functions
+ *
+ * How it works. A CUDA thread is a fiber: a stack of its own, switched by a dozen instructions. A
+ * block stays on one OS thread from start to end, so its __shared__ variables can be thread-local
+ * ones. The lanes of a warp run one after the other, each until it has to wait; the last lane to
+ * arrive at a warp-wide function computes the result for all. A kernel that never waits needs one
+ * stack a warp: a lane that ends hands its stack to the next one.
+ *
+ * An instrumented build (counters, memcheck, racecheck) would add files here and attach at:
+ * run_block (a block begins and ends), simt_syncthreads_at (a barrier), simt_meet (every warp-wide
+ * function), simt_atomic, simt_fence, simt_async_copy and simt_async_wait, simt_ldmatrix; every
+ * other access reaches it through the compiler's own instrumentation of the kernels. None of these
+ * files, nor any lab, has to be compiled differently for that.
+ */
+#ifndef SIMT_SIMT_H
+#define SIMT_SIMT_H
+
+#include <cuda_runtime.h>
+
+#undef threadIdx
+#undef blockIdx
+#undef blockDim
+#undef gridDim
+
+struct warp;
+struct worker;
+
+enum {
+    WARP_LANES = 32,
+    MAX_BLOCK_THREADS = 1024,
+    MAX_WARPS = MAX_BLOCK_THREADS / WARP_LANES,
+    MAX_OS_THREADS = 1024,
+    SHARED_DEFAULT_BYTES = 48 << 10, /* without cudaFuncSetAttribute */
+    SHARED_OPTIN_BYTES = 227 << 10,
+    MULTIPROCESSORS = 132,
+};
+
+/* One CUDA thread. It lies at the high end of the stack it runs on, beside the frames in use. */
+struct alignas(64) lane {
+    void *sp; /* where it left off, while another fiber runs */
+    warp *home;
+    lane *successor;  /* who went on when this lane last waited: very likely the same again */
+    unsigned index;   /* 0..31 in its warp */
+    uint32_t bit;     /* 1 << index */
+    unsigned number;  /* in its block */
+    uint3 thread;     /* threadIdx */
+    const void *site; /* where it waits, or last waited */
+};
+
+/* A function that the lanes of a warp perform together. `combine` turns w->in of the given lanes
+ * into w->out. */
+struct collective {
+    const char *name;
+    void (*combine)(warp *w, uint32_t lanes);
+};
+
+/* Lanes waiting for each other in a collective. */
+struct meeting {
+    uint32_t mask;
+    uint32_t arrived; /* 0: nobody waits */
+    const collective *what;
+};
+
+struct warp {
+    unsigned number;
+    /* Sets of lanes. Those in none of the next four wait in a meeting. */
+    uint32_t present;    /* all lanes of the warp: fewer than 32 in the last warp of some blocks */
+    uint32_t fresh;      /* not yet started */
+    uint32_t ready;      /* can run, or runs */
+    uint32_t at_barrier; /* wait in __syncthreads */
+    uint32_t exited;
+    uint32_t open; /* meetings somebody waits in */
+    lane *lanes[WARP_LANES];
+    uint64_t in[WARP_LANES], out[WARP_LANES]; /* what a lane brings to and takes from a meeting */
+    uint8_t from[WARP_LANES];                 /* the lane a shuffle reads from */
+    /* By the lowest lane of the mask. Correct programs never have two meetings open with the same
+     * lowest lane, and an incorrect one is noticed by that. */
+    meeting meetings[WARP_LANES];
+};
+
+/* Why a launch was abandoned. */
+struct failure {
+    cudaError_t error;   /* cudaSuccess: nothing failed */
+    const lane *culprit; /* NULL: the block as a whole */
+    const void *site;    /* the code address to blame, NULL if there is none */
+    bool show_waiting;   /* list who waits where */
+    char what[1024];
+};
+
+struct launch {
+    simt_launch_config config;
+    void (*entry)(void *);
+    void *arguments; /* argument_bytes of them, for the kernel's eyes only */
+    size_t argument_bytes;
+    unsigned block_threads;
+    uint64_t blocks;
+    const struct shared_variable *static_shared; /* of the kernel, to be poisoned */
+    size_t static_shared_count;
+    uint64_t next; /* the first block nobody has taken; atomic */
+    int stop;      /* set once an error has been found; atomic */
+};
+
+/* A signal that arrived while a lane ran. */
+struct fault {
+    int signal; /* 0: none */
+    int code;
+    uintptr_t address;
+    const void *site;
+    bool on_stack_guard; /* the address is that of a stack's guard page */
+};
+
+/* An OS thread and the block it runs. */
+struct worker {
+    lane *running;      /* NULL: the scheduler */
+    void *scheduler_sp; /* while a lane runs */
+    launch *job;        /* NULL between launches */
+    uint3 block;
+    uint64_t block_number;
+    uint64_t blocks_started; /* in this process: shows the watch that something moves */
+    unsigned warps_used, threads_exited;
+    unsigned atomics_since_switch; /* a lane that does nothing but atomics may be spinning */
+
+    /* The barrier: who waits, what they voted; and the same for those released last. */
+    unsigned barrier_waiting, barrier_votes;
+    unsigned released_threads, released_votes;
+    const void *barrier_site;
+    bool barrier_sites_differ;
+
+    unsigned char *shared, *shared_end; /* dynamic shared memory of the block */
+    unsigned char *thread_local_block;  /* what static __shared__ variables are offsets into */
+    size_t thread_local_bytes;
+    struct async_queue *async_queues; /* one a thread of the block, NULL until first used */
+
+    lane *stacks[MAX_BLOCK_THREADS];      /* all there are */
+    lane *idle_stacks[MAX_BLOCK_THREADS]; /* those no lane runs on */
+    unsigned stack_count, idle_count;
+    uintptr_t stack_low[MAX_WARPS], stack_high[MAX_WARPS]; /* their slabs, one for 32 stacks */
+
+    failure failed;
+    volatile struct fault fault;
+    volatile int timed_out;
+    uint64_t watched_block; /* what blocks_started was at the last tick of the watch */
+    int ticks;              /* since it changed */
+    int os_thread;          /* whom to send signals */
+    void *signal_stack;
+    warp warps[MAX_WARPS];
+};
+
+extern __thread worker *simt_worker; /* of this OS thread; NULL until it first runs a block */
+extern worker *simt_workers[MAX_OS_THREADS]; /* all of them, then NULLs */
+
+/* From the environment: SIMT_THREADS, SIMT_ORDER, SIMT_TIMEOUT. */
+struct simt_settings {
+    int threads;  /* OS threads */
+    bool reverse; /* lanes, warps and blocks in descending order */
+    int timeout;  /* seconds a block may run, 0: for ever */
+};
+extern simt_settings simt_settings;
+
+#define SIMT_CALLER __builtin_return_address(0)
+
+static inline unsigned lowest(uint32_t set)
+{
+    return (unsigned)__builtin_ctz(set);
+}
+
+/* ---- grid.cc, block.cc, fiber.cc, warp.cc -------------------------------------------------- */
+
+/* Runs one block; false if it failed, with the reason in self->failed. */
+bool simt_run_block(worker *self, uint64_t number);
+
+/* Makes the lane `index` of `w` start on an idle stack. */
+lane *simt_start_lane(worker *self, warp *w, unsigned index);
+/* Forgets every lane: all stacks become idle. */
+void simt_abandon_lanes(worker *self);
+bool simt_on_lane_stack(const worker *self, uintptr_t address, bool *guard);
+
+/* Waits until all live lanes of `mask` are here, then returns this lane's w->out. */
+uint64_t simt_meet(uint32_t mask, uint64_t value, const collective *what, const void *site);
+/* Ends the meeting. `stay` are lanes that are ready as it is. */
+void simt_conclude(warp *w, meeting *m, uint32_t stay);
+
+/* ---- memory.cc, shared_memory.cc, async_copy.cc -------------------------------------------- */
+
+cudaError_t simt_memory_allocate(void **pointer, size_t bytes);
+cudaError_t simt_memory_free(void *pointer);
+void simt_memory_free_all(void);
+bool simt_memory_holds(const void *pointer);
+/* Whether the range lies in one live allocation. */
+bool simt_memory_valid(const void *pointer, size_t bytes);
+/* "8 bytes after the end of allocation 3 (512 bytes)" */
+void simt_memory_describe(uintptr_t address, char *text, size_t size);
+/* Host memory the machine has, and has left. */
+void simt_host_memory(size_t *available, size_t *total);
+
+/* Gives the worker its dynamic shared memory; false if the machine has no memory left. */
+bool simt_shared_open(worker *self);
+/* Fills the block's shared memory with 0xFF, so that nothing of the last block can be read. */
+void simt_shared_poison(worker *self);
+bool simt_shared_holds(const worker *self, const void *pointer, size_t bytes);
+
+/* The running thread has ended: what it copied arrives. */
+void simt_async_finish(worker *self);
+void simt_async_forget(worker *self);
+
+/* ---- failures: report.cc, fault.cc, source_line.cc, symbols.cc ----------------------------- */
+
+/* Abandons the block: the running lane did what `format` says at code address `site`. */
+[[noreturn]] void simt_fail(cudaError_t error, const void *site, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* The same, blaming another lane of its warp. */
+[[noreturn]] void simt_fail_lane(cudaError_t error, const lane *culprit, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Notes a failure that the scheduler found. */
+void simt_note_failure(worker *self, cudaError_t error, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Prints and keeps the report of self->failed. */
+void simt_report(worker *self);
+
+/* Once a process; once a thread. */
+void simt_faults_install(void);
+void simt_faults_prepare_thread(worker *self);
+/* Turns self->fault into self->failed. */
+void simt_fault_to_failure(worker *self);
+/* Starts and stops the watch over the workers of a launch. */
+void simt_watch_begin(void);
+void simt_watch_end(void);
+/* Takes a lane of this worker off its stack if one runs on and on. */
+void simt_interrupt(const worker *other);
+
+/* "labs/02_warp_per_row/lab.cu:41", or "an unknown line (address 0x...)". */
+void simt_source_line(const void *site, char *text, size_t size);
+/* Whether two code addresses come from one place in the source, inlining included. */
+bool simt_same_source_line(const void *a, const void *b);
+
+/* Where the program was loaded: address in memory less address in its file. */
+uintptr_t simt_load_address(void);
+bool simt_in_program_text(uintptr_t address);
+bool simt_in_program_data(uintptr_t address);
+
+/* A kernel's own static __shared__ variables, as offsets into the thread-local block. */
+struct shared_variable {
+    size_t offset, bytes;
+};
+const shared_variable *simt_shared_variables(const void *kernel, size_t *count);
+/* This OS thread's thread-local block of the program. */
+unsigned char *simt_thread_local_block(size_t *bytes);
+
+/* ---- runtime_api.cc ------------------------------------------------------------------------ */
+
+/* Records an error of a call and returns it. */
+cudaError_t simt_error(cudaError_t error);
+/* The error a failed kernel left, cudaSuccess if none did. */
+cudaError_t simt_sticky_error(void);
+void simt_set_sticky_error(cudaError_t error);
+/* The dynamic shared memory a kernel may ask for. */
+size_t simt_dynamic_limit(const void *kernel);
+
+/* ---- switch_*.S ---------------------------------------------------------------------------- */
+
+extern "C" {
+/* Saves the running context in *save and goes on where `to` was saved. */
+void simt_switch(void **save, void *to);
+/* The same without a way back. */
+[[noreturn]] void simt_leave(void *to);
+/* A context that, when switched to, calls entry() on an empty stack ending at `top`. */
+void *simt_prepare(void *top, void (*entry)(void));
+}
+
+#endif

@@ -1,0 +1,140 @@
+/*
+ * symbols.cc - where the program lies in memory, and which static __shared__ variables each kernel
+ * has. The latter is read once from the program's own symbol table: a variable `s` of a kernel
+ * `_Z3fooPf` is the thread-local object `_ZZ3fooPfE1s`. A stripped program has no such table; then
+ * static shared memory is not poisoned, and nothing else is lost.
+ */
+#include "simt/simt.h"
+
+#include <fcntl.h>
+#include <link.h>
+#include <map>
+#include <mutex>
+#include <string>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <vector>
+
+/* From the linker. */
+extern "C" char __executable_start, etext, end;
+
+bool simt_in_program_text(uintptr_t address)
+{
+    return address - (uintptr_t)&__executable_start < (uintptr_t)(&etext - &__executable_start);
+}
+
+bool simt_in_program_data(uintptr_t address)
+{
+    return address - (uintptr_t)&__executable_start < (uintptr_t)(&end - &__executable_start);
+}
+
+struct program {
+    uintptr_t base; /* what to add to an address in the file */
+    unsigned char *thread_local_block;
+    size_t thread_local_bytes;
+};
+
+/* The program itself comes first. */
+static int first_object(struct dl_phdr_info *info, size_t, void *result)
+{
+    program *found = (program *)result;
+    found->base = info->dlpi_addr;
+    found->thread_local_block = (unsigned char *)info->dlpi_tls_data;
+    for (int i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_TLS)
+            found->thread_local_bytes = info->dlpi_phdr[i].p_memsz;
+    return 1;
+}
+
+static program find_program(void)
+{
+    program found = {};
+    dl_iterate_phdr(first_object, &found);
+    return found;
+}
+
+uintptr_t simt_load_address(void)
+{
+    return find_program().base;
+}
+
+unsigned char *simt_thread_local_block(size_t *bytes)
+{
+    program found = find_program();
+    *bytes = found.thread_local_bytes;
+    return found.thread_local_block;
+}
+
+/* The symbol table, as far as it matters here. */
+struct symbol_table {
+    std::map<uintptr_t, std::string> functions; /* by address in the file */
+    std::map<std::string, shared_variable> thread_locals;
+};
+
+static symbol_table read_symbols(void)
+{
+    symbol_table table;
+    int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    struct stat status;
+    if (file < 0 || fstat(file, &status) != 0) return table;
+    size_t size = (size_t)status.st_size;
+    char *image = (char *)mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
+    close(file);
+    if (image == MAP_FAILED) return table;
+    const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)image;
+    const ElfW(Shdr) *sections = (const ElfW(Shdr) *)(image + header->e_shoff);
+    for (int i = 0; i < header->e_shnum; i++) {
+        if (sections[i].sh_type != SHT_SYMTAB) continue;
+        const ElfW(Sym) *symbols = (const ElfW(Sym) *)(image + sections[i].sh_offset);
+        const char *names = image + sections[sections[i].sh_link].sh_offset;
+        for (size_t k = 0; k < sections[i].sh_size / sizeof *symbols; k++) {
+            const ElfW(Sym) &symbol = symbols[k];
+            const char *name = names + symbol.st_name;
+            int type = symbol.st_info & 15;
+            if (type == STT_FUNC && symbol.st_value)
+                table.functions[symbol.st_value] = name;
+            else if (type == STT_TLS && strncmp(name, "_ZZ", 3) == 0)
+                table.thread_locals[name] = {symbol.st_value, symbol.st_size};
+        }
+    }
+    munmap(image, size);
+    return table;
+}
+
+/* The variables of a function begin with its mangled name inside _ZZ...E. */
+static std::string variable_prefix(const std::string &function)
+{
+    if (function.compare(0, 2, "_Z") == 0) return "_ZZ" + function.substr(2) + "E";
+    return "_ZZ" + std::to_string(function.size()) + function + "E"; /* extern "C" */
+}
+
+const shared_variable *simt_shared_variables(const void *kernel, size_t *count)
+{
+    *count = 0;
+    if (!kernel) return nullptr;
+    /* Leaked: used until the process ends. */
+    static std::mutex &lock = *new std::mutex;
+    static std::map<const void *, std::vector<shared_variable>> &known =
+        *new std::map<const void *, std::vector<shared_variable>>;
+    static const symbol_table &table = *new symbol_table(read_symbols());
+    static const uintptr_t base = simt_load_address();
+
+    std::lock_guard<std::mutex> guard(lock);
+    auto cached = known.find(kernel);
+    if (cached == known.end()) {
+        std::vector<shared_variable> found;
+        auto function = table.functions.find((uintptr_t)kernel - base);
+        if (function != table.functions.end()) {
+            std::string prefix = variable_prefix(function->second);
+            auto it = table.thread_locals.lower_bound(prefix);
+            for (; it != table.thread_locals.end() &&
+                   it->first.compare(0, prefix.size(), prefix) == 0;
+                 ++it)
+                found.push_back(it->second);
+        }
+        cached = known.emplace(kernel, found).first;
+    }
+    *count = cached->second.size();
+    return cached->second.data();
+}
