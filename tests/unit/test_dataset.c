@@ -1,0 +1,326 @@
+/*
+ * test_dataset.c - from a word on the command line to a matrix: the registry, where files are
+ * looked for, sets, the sample, and what is said when a name means nothing.
+ *
+ * Most tests use a registry of their own, whose dataset "tiny" is 3 x 3 with 2 nonzeros.
+ */
+#include "fixture.h"
+
+#include "matrix/dataset.h"
+#include "matrix/registry.h"
+
+#include <inttypes.h>
+
+#define TINY "tiny\ttoys\t3\t3\t2\trand:rows=3,deg=0.667,empty=0.4\n"
+#define REST \
+    "wide\ttoys\t2\t5\t4\tweights:rows=2,cols=5,nnz=4\ncube\tsolids\t1\t1\t0\trand:rows=1,deg=0\n"
+#define MTX "%%MatrixMarket matrix coordinate pattern general\n3 3 2\n"
+
+static void use_registry(const char *text)
+{
+    write_text("registry.tsv", text);
+    assert_int_equal(setenv("SPMM_REGISTRY", fixture_path("registry.tsv"), 1), 0);
+}
+
+static int test_registry(void **state)
+{
+    (void)state;
+    unsetenv("SPMM_DATA_DIR");
+    use_registry("# name\tset\n" TINY REST);
+    static const char *const folders[] = {"data", "mine", "theirs"};
+    for (int i = 0; i < 3; i++) {
+        const char *folder = fixture_path(folders[i]);
+        nftw(folder, fixture_remove, 16, FTW_DEPTH | FTW_PHYS);
+        mkdir(folder, 0755);
+    }
+    return 0;
+}
+
+static int real_registry(void **state)
+{
+    (void)state;
+    unsetenv("SPMM_DATA_DIR");
+    return unsetenv("SPMM_REGISTRY");
+}
+
+static void assert_opens(const char *spec, const char *data_dir, enum dataset_origin origin,
+                         const char *source)
+{
+    dataset data;
+    error_text error = {""};
+    if (dataset_open(spec, data_dir, &data, &error) != STATUS_OK) fail_msg("%s", error.text);
+    assert_string_equal(dataset_origin_name(data.origin), dataset_origin_name(origin));
+    if (strcmp(data.source, source) != 0) fail_msg("%s, not %s", data.source, source);
+    assert_int_equal(csr_validate(&data.matrix, spec, &error), STATUS_OK);
+    dataset_close(&data);
+    assert_null(data.matrix.row_ptr);
+}
+
+static void assert_fails(const char *spec, const char *data_dir, const char *fragment)
+{
+    dataset data;
+    error_text error = {""};
+    enum status status = dataset_open(spec, data_dir, &data, &error);
+    if (status != STATUS_DATASET || !strstr(error.text, fragment) || strchr(error.text, '\n'))
+        fail_msg("%s: status %d, '%s', without '%s'", spec, status, error.text, fragment);
+    assert_null(data.matrix.row_ptr);
+}
+
+/* ---- where files are found ------------------------------------------------------------------- */
+
+static void folders_in_order(void **state)
+{
+    (void)state;
+    char mine[256];
+    strcpy(mine, fixture_path("mine"));
+    assert_opens("tiny", NULL, ORIGIN_STAND_IN,
+                 "stand-in: rand:rows=3,cols=3,deg=0.667,skew=0,empty=0.4,near=0,seed=1");
+    write_text("data/tiny.mtx", MTX "1 2\n3 3\n");
+    assert_opens("tiny", NULL, ORIGIN_REAL, fixture_path("data/tiny.mtx"));
+    setenv("SPMM_DATA_DIR", fixture_path("theirs"), 1);
+    assert_opens("tiny", NULL, ORIGIN_REAL, fixture_path("data/tiny.mtx"));
+    write_text("theirs/tiny.mtx", MTX "1 2\n3 3\n");
+    assert_opens("tiny", NULL, ORIGIN_REAL, fixture_path("theirs/tiny.mtx"));
+    assert_opens("tiny", mine, ORIGIN_REAL, fixture_path("theirs/tiny.mtx"));
+    write_text("mine/tiny.smtx", "3, 3, 2\n0 1 1 2\n1 2\n");
+    assert_opens("tiny", mine, ORIGIN_REAL, fixture_path("mine/tiny.smtx"));
+    assert_opens("wide", mine, ORIGIN_STAND_IN,
+                 "stand-in: weights:rows=2,cols=5,nnz=4,kind=uniform,seed=1");
+}
+
+static void every_format_in_order(void **state)
+{
+    (void)state;
+    csr_matrix A;
+    error_text error;
+    write_text("data/tiny.txt", "0\t1\n2\t2\n");
+    assert_opens("tiny", NULL, ORIGIN_REAL, fixture_path("data/tiny.txt"));
+    write_gzip("data/tiny.mtx.gz", MTX "1 2\n3 3\n");
+    assert_opens("tiny", NULL, ORIGIN_REAL, fixture_path("data/tiny.mtx.gz"));
+    assert_int_equal(matrix_read(fixture_path("data/tiny.mtx.gz"), &A, &error), STATUS_OK);
+    assert_int_equal(csr_write(&A, fixture_path("data/tiny.csr"), &error), STATUS_OK);
+    csr_free(&A);
+    assert_opens("tiny", NULL, ORIGIN_REAL, fixture_path("data/tiny.csr"));
+    write_text("data/tiny.config", "3 2\n");
+    write_text("data/tiny.graph", "0 1 1 2\n1 2\n");
+    assert_opens("tiny", NULL, ORIGIN_REAL, fixture_path("data/tiny"));
+}
+
+static void wrong_counts_are_an_error(void **state)
+{
+    (void)state;
+    write_text("data/tiny.mtx", MTX "1 2\n3 3\n");
+    write_text("data/tiny.smtx", "3, 3, 3\n0 1 2 3\n1 2 0\n");
+    assert_opens("tiny", NULL, ORIGIN_REAL, fixture_path("data/tiny.mtx"));
+    remove(fixture_path("data/tiny.mtx"));
+    assert_fails("tiny", NULL, "3 x 3 with 3 nonzeros, but the registry has tiny as 3 x 3 with 2");
+    assert_fails("tiny", NULL, "move that file away");
+    assert_opens(fixture_path("data/tiny.smtx"), NULL, ORIGIN_FILE, fixture_path("data/tiny.smtx"));
+    write_text("data/tiny.smtx", "garbage\n");
+    assert_fails("tiny", NULL, "tiny.smtx");
+
+    use_registry("tiny\ttoys\t3\t3\t2\trand:rows=3,deg=1\n");
+    remove(fixture_path("data/tiny.smtx"));
+    assert_fails("tiny", NULL, "with 3 nonzeros, but the registry has tiny");
+}
+
+static void folders_must_exist(void **state)
+{
+    (void)state;
+    assert_fails("tiny", "/nowhere", "/nowhere: no such folder (named by --data-dir)");
+    setenv("SPMM_DATA_DIR", "/nowhere/either", 1);
+    assert_fails("tiny", NULL, "/nowhere/either: no such folder (named by SPMM_DATA_DIR)");
+    setenv("SPMM_DATA_DIR", "", 1);
+    assert_opens("cube", NULL, ORIGIN_STAND_IN,
+                 "stand-in: rand:rows=1,cols=1,deg=0,skew=0,empty=1,near=0,seed=1");
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static void unknown_names(void **state)
+{
+    (void)state;
+    assert_fails("tiy", NULL, "tiy: no such file or dataset; did you mean tiny? (--list shows");
+    assert_fails("qqqqqqqq", NULL, "qqqqqqqq: no such file or dataset (--list shows");
+    assert_fails("some/where.mtx", NULL, "some/where.mtx: no such file or dataset");
+    assert_fails("", NULL, "no such file or dataset");
+    assert_fails("rnd:rows=4", NULL, "no generator 'rnd'");
+    assert_fails("set:toys", NULL, "set:toys: a set of datasets; one is needed here");
+}
+
+static void files_and_generators(void **state)
+{
+    (void)state;
+    dataset data;
+    error_text error;
+    write_text("some.mtx", MTX "1 2\n3 3\n");
+    assert_opens(fixture_path("some.mtx"), NULL, ORIGIN_FILE, fixture_path("some.mtx"));
+    assert_int_equal(dataset_open(fixture_path("some.mtx"), NULL, &data, &error), STATUS_OK);
+    assert_string_equal(data.name, "some.mtx");
+    dataset_close(&data);
+    assert_int_equal(dataset_open("rand:rows=4", NULL, &data, &error), STATUS_OK);
+    assert_string_equal(data.name, "rand:rows=4");
+    assert_string_equal(dataset_origin_name(data.origin), "generated");
+    dataset_close(&data);
+    assert_fails("rand:rows=x", NULL, "rows is a whole number");
+    assert_fails(NULL, NULL, "the bundled sample is not here");
+}
+
+static void sets_expand(void **state)
+{
+    (void)state;
+    char **names;
+    size_t count;
+    error_text error;
+    assert_int_equal(dataset_expand("set:toys", &names, &count, &error), STATUS_OK);
+    assert_int_equal(count, 2);
+    assert_string_equal(names[0], "tiny");
+    assert_string_equal(names[1], "wide");
+    dataset_names_free(names, count);
+    assert_int_equal(dataset_expand("rand:rows=3", &names, &count, &error), STATUS_OK);
+    assert_int_equal(count, 1);
+    assert_string_equal(names[0], "rand:rows=3");
+    dataset_names_free(names, count);
+    assert_int_equal(dataset_expand(NULL, &names, &count, &error), STATUS_OK);
+    assert_int_equal(count, 1);
+    assert_null(names[0]);
+    dataset_names_free(names, count);
+    assert_int_equal(dataset_expand("set:toy", &names, &count, &error), STATUS_DATASET);
+    assert_non_null(strstr(error.text, "set:toy: no such set; did you mean set:toys?"));
+    assert_null(names);
+}
+
+static void list_shows_everything(void **state)
+{
+    (void)state;
+    write_text("mine/tiny.mtx", MTX "1 2\n3 3\n");
+    char *text = NULL, expected[512];
+    size_t bytes;
+    FILE *out = open_memstream(&text, &bytes);
+    dataset_list(out, fixture_path("mine"));
+    fclose(out);
+    snprintf(expected, sizeof expected,
+             "set:toys\n"
+             "  tiny                     3         3           2  %s\n"
+             "  wide                     2         5           4  stand-in\n"
+             "set:solids\n"
+             "  cube                     1         1           0  stand-in\n",
+             fixture_path("mine/tiny.mtx"));
+    if (!strstr(text, expected)) fail_msg("%s", text);
+    static const char *const words[] = {"rand:KEY=VALUE", "weights:KEY=VALUE", "  deg ", "  mtx "};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (!strstr(text, words[i])) fail_msg("no '%s' in %s", words[i], text);
+    free(text);
+}
+
+static void bad_registries(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *fragment;
+    } cases[] = {
+        {"tiny\ttoys\t3\t3\n", "registry.tsv:1: not name, set, rows"},
+        {"# x\n\ntiny\ttoys\tthree\t3\t2\trand:\n", "registry.tsv:3:"},
+        {"tiny\ttoys\t3\t3\t-2\trand:\n", "registry.tsv:1:"},
+        {"tiny\t\t3\t3\t2\trand:\n", "registry.tsv:1:"},
+        {TINY TINY, "registry.tsv:2: a second tiny"},
+        {"", "the list of datasets is empty"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        use_registry(cases[i].text);
+        assert_fails("tiny", NULL, cases[i].fragment);
+    }
+    setenv("SPMM_REGISTRY", "/nowhere/registry.tsv", 1);
+    assert_fails("tiny", NULL, "/nowhere/registry.tsv: the list of datasets: No such file");
+    use_registry("tiny\ttoys\t3\t3\t2\tstandins/tiny.txt\n");
+    assert_fails("tiny", NULL, "standins/tiny.txt: the stand-in's table: No such file");
+}
+
+/* ---- the project's own registry ---------------------------------------------------------------
+ */
+
+static void project_is_found(void **state)
+{
+    (void)state;
+    char path[4200];
+    assert_non_null(project_root());
+    snprintf(path, sizeof path, "%s/datasets/registry.tsv", project_root());
+    assert_int_equal(access(path, R_OK), 0);
+    assert_int_equal(chdir("/"), 0); /* wherever it is called from */
+    assert_int_equal(access(path, R_OK), 0);
+    snprintf(path, sizeof path, "%s/datasets/samples/market.mtx", project_root());
+    assert_opens(NULL, NULL, ORIGIN_SAMPLE, path);
+}
+
+/* Counts, sets and stand-ins fit together without making the large matrices. */
+static void registry_is_sound(void **state)
+{
+    (void)state;
+    registry r;
+    error_text error;
+    assert_int_equal(registry_load(&r, &error), STATUS_OK);
+    int graphs = 0;
+    for (size_t i = 0; i < r.count; i++) {
+        const registry_entry *e = &r.entry[i];
+        char text[4200];
+        if (strcmp(e->set, "graphs") == 0) {
+            graphs++;
+            assert_int_equal(e->rows, e->cols);
+            snprintf(text, sizeof text, "standins/%s.txt", e->name);
+            assert_string_equal(e->stand_in, text);
+            continue;
+        }
+        snprintf(text, sizeof text, "weights:rows=%" PRId64 ",cols=%" PRId64 ",nnz=%" PRId64 ",",
+                 e->rows, e->cols, e->nnz);
+        assert_int_equal(strncmp(e->stand_in, text, strlen(text)), 0);
+        if (e->nnz < 1000000) {
+            dataset data;
+            if (dataset_open(e->name, NULL, &data, &error) != STATUS_OK) fail_msg("%s", error.text);
+            dataset_close(&data);
+        }
+        if (strncmp(e->name, "opt-", 4) == 0) /* pruned by 60 % */
+            assert_true(llabs(5 * e->nnz - 2 * e->rows * e->cols) < 5);
+    }
+    assert_int_equal(graphs, 13);
+    registry_free(&r);
+}
+
+static void real_data_is_recognised(void **state)
+{
+    (void)state;
+    char folder[512];
+    const char *shared = getenv("SPMM_SHARED_DATASETS");
+    if (shared)
+        snprintf(folder, sizeof folder, "%s/lab-format", shared);
+    else
+        snprintf(folder, sizeof folder, "%s/../shared/datasets/lab-format", project_root());
+    char ddi[600], config[600];
+    snprintf(ddi, sizeof ddi, "%s/ddi", folder);
+    snprintf(config, sizeof config, "%s/ddi.config", folder);
+    if (access(config, R_OK) != 0) {
+        print_message("# no lab-format/ in $SPMM_SHARED_DATASETS\n");
+        skip();
+    }
+    assert_opens("ddi", folder, ORIGIN_REAL, ddi);
+}
+
+#define WITH(setup, test) cmocka_unit_test_setup(test, setup)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH(test_registry, folders_in_order),
+        WITH(test_registry, every_format_in_order),
+        WITH(test_registry, wrong_counts_are_an_error),
+        WITH(test_registry, folders_must_exist),
+        WITH(test_registry, unknown_names),
+        WITH(test_registry, files_and_generators),
+        WITH(test_registry, sets_expand),
+        WITH(test_registry, list_shows_everything),
+        WITH(test_registry, bad_registries),
+        WITH(real_registry, project_is_found),
+        WITH(real_registry, registry_is_sound),
+        WITH(real_registry, real_data_is_recognised),
+    };
+    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
+}
