@@ -153,6 +153,14 @@ uint3 simt_grid_shape(void)
 {
     return simt_worker->job->config.grid;
 }
+int simt_lane_id(void)
+{
+    return (int)simt_worker->running->index;
+}
+int simt_warp_id(void)
+{
+    return (int)simt_worker->running->home->number;
+}
 void *simt_dynamic_shared(void)
 {
     return simt_worker->shared;

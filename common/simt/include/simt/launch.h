@@ -37,6 +37,8 @@ __attribute__((const)) uint3 simt_thread_index(void);
 __attribute__((const)) uint3 simt_block_index(void);
 __attribute__((const)) uint3 simt_block_shape(void);
 __attribute__((const)) uint3 simt_grid_shape(void);
+__attribute__((const)) int simt_lane_id(void); /* in the warp */
+__attribute__((const)) int simt_warp_id(void); /* in the block */
 /* The dynamic shared memory of the block: what `extern __shared__ T name[];` names. */
 __attribute__((const)) void *simt_dynamic_shared(void);
 }

@@ -1,0 +1,86 @@
+/*
+ * vec.cuh - several neighbouring elements in one load or store instruction.
+ *
+ *     float b[4];
+ *     load_vector(b, B + offset);         one 16-byte load
+ *
+ * V elements of type T make 1, 2, 4, 8 or 16 bytes (half x 8 and float x 4 are both 16), and the
+ * address must be a multiple of that.
+ */
+#ifndef DEVICE_VEC_CUH
+#define DEVICE_VEC_CUH
+
+#include <string.h>
+
+/* What one instruction moves. */
+template <int BYTES> struct bundle;
+template <> struct bundle<1> {
+    typedef unsigned char type;
+};
+template <> struct bundle<2> {
+    typedef unsigned short type;
+};
+template <> struct bundle<4> {
+    typedef unsigned int type;
+};
+template <> struct bundle<8> {
+    typedef uint2 type;
+};
+template <> struct bundle<16> {
+    typedef uint4 type;
+};
+
+/* Of data that nobody writes while the kernel runs: it may stay in the read-only cache. */
+template <class T, int V> __device__ __forceinline__ void load_vector(T (&x)[V], const T *p)
+{
+    typedef typename bundle<sizeof(T) * V>::type raw;
+    const raw r = __ldg(reinterpret_cast<const raw *>(p));
+    memcpy(x, &r, sizeof r);
+}
+
+/* Of data that is read once: it leaves the caches first, and other data stays. */
+template <class T, int V>
+__device__ __forceinline__ void load_vector_streaming(T (&x)[V], const T *p)
+{
+    typedef typename bundle<sizeof(T) * V>::type raw;
+    const raw r = __ldcs(reinterpret_cast<const raw *>(p));
+    memcpy(x, &r, sizeof r);
+}
+
+/* Of shared memory, or of global memory that this kernel also writes. */
+template <class T, int V> __device__ __forceinline__ void load_vector_plain(T (&x)[V], const T *p)
+{
+    typedef typename bundle<sizeof(T) * V>::type raw;
+    const raw r = *reinterpret_cast<const raw *>(p);
+    memcpy(x, &r, sizeof r);
+}
+
+template <class T, int V> __device__ __forceinline__ void store_vector(T *p, const T (&x)[V])
+{
+    typedef typename bundle<sizeof(T) * V>::type raw;
+    raw r;
+    memcpy(static_cast<void *>(&r), x, sizeof r);
+    *reinterpret_cast<raw *>(p) = r;
+}
+
+/* Of results that this kernel does not read again. */
+template <class T, int V>
+__device__ __forceinline__ void store_vector_streaming(T *p, const T (&x)[V])
+{
+    typedef typename bundle<sizeof(T) * V>::type raw;
+    raw r;
+    memcpy(static_cast<void *>(&r), x, sizeof r);
+    __stcs(reinterpret_cast<raw *>(p), r);
+}
+
+/* Asks for the line at `p` to be brought into the L2 cache. */
+__device__ __forceinline__ void prefetch_l2(const void *p)
+{
+#ifdef __CUDACC__
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
+#else
+    __builtin_prefetch(p);
+#endif
+}
+
+#endif
