@@ -52,6 +52,7 @@ static uint64_t checksum_of(const file_header *h, const csr_matrix *A)
 static void write_padded(const void *array, int64_t elements, FILE *stream)
 {
     static const char zeros[8];
+    if (elements == 0) return; /* there may be no array either */
     size_t bytes = (size_t)elements * 4;
     fwrite(array, 1, bytes, stream);
     fwrite(zeros, 1, padded(elements) - bytes, stream);

@@ -290,6 +290,25 @@ static void a_cache_that_fails_is_no_error(void **state)
     setenv("XDG_CACHE_HOME", usual, 1);
 }
 
+/* Not even an entry that is whole and in its place is believed to be a matrix. */
+static void a_cache_is_validated(void **state)
+{
+    (void)state;
+    write_list("believed.txt", 7);
+    reader_files files = {.count = 1};
+    cache_entry entry;
+    strcpy(files.path[0], fixture_path("believed.txt"));
+    cache_locate(&files, &entry);
+    int64_t offsets[] = {0, 1};
+    int32_t columns[] = {5};
+    csr_matrix nonsense = {1, 1, 1, offsets, columns, NULL, NULL, 0};
+    error_text error;
+    assert_int_equal(csr_file_write(&nonsense, entry.path, entry.key, &error), STATUS_OK);
+    csr_matrix A = read_list("believed.txt");
+    assert_int_equal(A.nnz, 600000);
+    csr_free(&A);
+}
+
 /* A matrix that comes from several files is read again when any of them changes. */
 static void companions_count(void **state)
 {
@@ -323,6 +342,7 @@ int main(void)
         cmocka_unit_test(text_is_cached),
         cmocka_unit_test(cache_can_be_declined),
         cmocka_unit_test(a_cache_that_fails_is_no_error),
+        cmocka_unit_test(a_cache_is_validated),
         cmocka_unit_test(companions_count),
     };
     return cmocka_run_group_tests_name("csr_file", tests, fixture_setup, fixture_teardown);

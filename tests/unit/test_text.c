@@ -96,6 +96,9 @@ static void fractions(void **state)
         {"16777217.0000000000000000000000000001", 16777218, NULL},
         {"1.00000005960464477539062500", 1, NULL}, /* 1 + 2^-24, between */
         {"1.00000005960464477539062501", 1.00000012f, NULL},
+        /* Between, as a double, but not as written. */
+        {"1.000000059604644776", 1.00000012f, NULL},
+        {"1.000000178813934326", 1.00000012f, NULL},
         {"3.4028236e38", 0, ":1: expected a value that is finite in fp32, found '3.4028236e38'"},
         {"1e39", 0, "finite in fp32, found '1e39'"},
         {"1e99999999999", 0, "finite in fp32, found '1e99999999999'"},
@@ -142,10 +145,9 @@ static void random_number(uint64_t i, char *text, size_t capacity)
     double number = (double)(int64_t)bits * pow(10, (double)(bits % 60) - 45);
     static const char *const formats[] = {"%.17g", "%.7g", "%.15e", "%.3f", "%.25g"};
     switch (bits % 7) {
-    case 0: /* exactly between two fp32 numbers, or just beside */
-        snprintf(text, capacity, "%.40g",
+    case 0: /* between two fp32 numbers: exactly, or but for the last digits */
+        snprintf(text, capacity, bits & 128 ? "%.40g" : "%.18e",
                  (double)single + ldexp(nextafterf(single, 9) - single, -1));
-        if (bits & 128) strcat(text, strchr(text, '.') && !strchr(text, 'e') ? "1" : "");
         break;
     case 1:
         snprintf(text, capacity, "%lld", (long long)bits);
