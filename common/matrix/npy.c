@@ -143,7 +143,6 @@ static float load_half(const unsigned char *at)
 
 static float load_float(const npy_array *array, const unsigned char *at)
 {
-    if (array->kind == 'b') return *at != 0;
     if (array->kind == 'i') return (float)load_int(array, at);
     if (array->kind == 'u') return (float)(uint64_t)load_int(array, at);
     if (array->size == 2) return load_half(at);
@@ -194,12 +193,18 @@ static int64_t store_float(const npy_array *array, const unsigned char *block, i
     return first + n;
 }
 
+/* The bytes and numpy's kind of each target, how it is converted to, and from which kinds. */
 static const struct {
     size_t bytes;
+    char kind;
     store_fn *store;
-} targets[] = {[NPY_INT32] = {sizeof(int32_t), store_int32},
-               [NPY_INT64] = {sizeof(int64_t), store_int64},
-               [NPY_FLOAT] = {sizeof(float), store_float}};
+    const char *from, *wanted;
+} targets[] = {
+    [NPY_INT32] = {sizeof(int32_t), 'i', store_int32, "iu", "integers are expected"},
+    [NPY_INT64] = {sizeof(int64_t), 'i', store_int64, "iu", "integers are expected"},
+    [NPY_FLOAT] = {sizeof(float), 'f', store_float, "fiu", "numbers are expected"},
+    [NPY_BOOL] = {1, 'b', NULL, "b", "bools are expected"},
+};
 
 size_t npy_target_bytes(enum npy_target target)
 {
@@ -226,17 +231,11 @@ static enum status convert(const npy_source *source, const npy_array *array, sto
 enum status npy_read(const npy_source *source, const npy_array *array, enum npy_target target,
                      void *out, error_text *error)
 {
-    bool is_integer = array->kind == 'i' || array->kind == 'u';
-    bool is_number = is_integer || array->kind == 'f' || array->kind == 'b';
-    if (target == NPY_FLOAT ? !is_number : !is_integer)
-        return bad_header(source,
-                          target == NPY_FLOAT ? "an array of numbers is expected"
-                                              : "an array of integers is expected",
-                          error);
+    if (!strchr(targets[target].from, array->kind))
+        return bad_header(source, targets[target].wanted, error);
     /* The usual case: nothing to convert. */
-    bool same = array->kind == (target == NPY_FLOAT ? 'f' : 'i') &&
-                (size_t)array->size == targets[target].bytes;
-    if (same) return source->read(source->from, out, (size_t)(array->count * array->size), error);
+    if (array->kind == targets[target].kind && (size_t)array->size == targets[target].bytes)
+        return source->read(source->from, out, (size_t)(array->count * array->size), error);
     return convert(source, array, targets[target].store, out, error);
 }
 

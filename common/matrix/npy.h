@@ -29,11 +29,12 @@ typedef struct npy_array {
 enum status npy_open(const npy_source *source, npy_array *array, error_text *error);
 
 /* What an array is wanted as. */
-enum npy_target { NPY_INT32, NPY_INT64, NPY_FLOAT };
+enum npy_target { NPY_INT32, NPY_INT64, NPY_FLOAT, NPY_BOOL };
 size_t npy_target_bytes(enum npy_target target);
 
 /* Reads the elements to `out`, which has room for array->count of `target`. Integers come from
- * integers, and one that does not fit is refused with its position; floats come from any number. */
+ * integers, and one that does not fit is refused with its position; floats come from any number;
+ * bools, of one byte, from bools. */
 enum status npy_read(const npy_source *source, const npy_array *array, enum npy_target target,
                      void *out, error_text *error);
 

@@ -40,7 +40,7 @@ typedef struct contents {
     struct {
         void *elements; /* NULL: not there */
         int64_t count;
-        bool is_bool;
+        bool is_bool; /* data only: elements of one byte, not floats */
     } array[ARRAYS];
     char format[8]; /* empty: not there */
 } contents;
@@ -101,15 +101,31 @@ static enum status read_array(const npy_source *source, int which, contents *c, 
     npy_array array;
     enum status status = npy_open(source, &array, error);
     if (status != STATUS_OK) return status;
-    int64_t bytes = array.count * (int64_t)npy_target_bytes(wanted[which].target);
+    /* Bools stay bytes, because as a rule they are all True and then not needed. */
+    bool is_bool = which == DATA && array.kind == 'b';
+    enum npy_target target = is_bool ? NPY_BOOL : wanted[which].target;
+    int64_t bytes = array.count * (int64_t)npy_target_bytes(target);
     status = memory_check(bytes, "an array of the file", error);
     if (status != STATUS_OK) return status;
     c->array[which].elements = malloc((size_t)bytes + 1); /* not NULL for an empty array */
     if (!c->array[which].elements)
         return fail(error, STATUS_MEMORY, "no memory for an array of the file");
     c->array[which].count = array.count;
-    c->array[which].is_bool = array.kind == 'b';
-    return npy_read(source, &array, wanted[which].target, c->array[which].elements, error);
+    c->array[which].is_bool = is_bool;
+    return npy_read(source, &array, target, c->array[which].elements, error);
+}
+
+/* Judged as soon as it is read: the arrays of other formats have other shapes. */
+static enum status read_format(const npy_source *source, contents *c, error_text *error)
+{
+    npy_array array;
+    enum status status = npy_open(source, &array, error);
+    if (status == STATUS_OK)
+        status = npy_read_string(source, &array, c->format, sizeof c->format, error);
+    if (status != STATUS_OK) return status;
+    if (strcmp(c->format, "csr") == 0 || strcmp(c->format, "coo") == 0) return STATUS_OK;
+    return fail(error, STATUS_DATASET, "%s: scipy's '%s' format is not read (csr and coo are)",
+                source->name, c->format);
 }
 
 /* Reads the current member if it is one of ours. */
@@ -118,10 +134,7 @@ static enum status read_if_wanted(const char *name, const npy_source *source, co
 {
     enum status status;
     if (strcmp(name, "format.npy") == 0) {
-        npy_array array;
-        status = npy_open(source, &array, error);
-        if (status == STATUS_OK)
-            status = npy_read_string(source, &array, c->format, sizeof c->format, error);
+        status = read_format(source, c, error);
     } else {
         int which = 0;
         while (which < ARRAYS && strcmp(name, wanted[which].name) != 0)
@@ -183,16 +196,26 @@ static enum status check_count(const char *path, const contents *c, int which, i
                 path, wanted[which].name, c->array[which].count, count);
 }
 
-/* Data as values, or NULL where they say nothing: no data, or True throughout. */
-static float *take_values(contents *c)
+/* Data as values; NULL where they say nothing: no data, or True throughout. The caller frees them.
+ */
+static enum status take_values(contents *c, float **values, error_text *error)
 {
-    float *values = take(c, DATA);
-    bool all_true = c->array[DATA].is_bool;
-    for (int64_t k = 0; all_true && k < c->array[DATA].count; k++)
-        all_true = values[k] != 0;
-    if (!all_true) return values;
-    free(values);
-    return NULL;
+    *values = NULL;
+    if (!c->array[DATA].is_bool) {
+        *values = take(c, DATA);
+        return STATUS_OK;
+    }
+    const unsigned char *flags = c->array[DATA].elements;
+    int64_t count = c->array[DATA].count;
+    if (!memchr(flags, 0, (size_t)count)) return STATUS_OK;
+    enum status status =
+        memory_check(count * (int64_t)sizeof **values, "the array of values", error);
+    if (status != STATUS_OK) return status;
+    *values = malloc((size_t)count * sizeof **values);
+    if (!*values) return fail(error, STATUS_MEMORY, "no memory for the array of values");
+    for (int64_t k = 0; k < count; k++)
+        (*values)[k] = flags[k] != 0;
+    return STATUS_OK;
 }
 
 static enum status read_shape(const char *path, const contents *c, int64_t *rows, int64_t *cols,
@@ -212,12 +235,7 @@ static enum status read_shape(const char *path, const contents *c, int64_t *rows
 static enum status build(const char *path, contents *c, csr_matrix *A, error_text *error)
 {
     /* Older files do not name their format; the members tell. */
-    if (!*c->format) strcpy(c->format, c->array[ROW].elements ? "coo" : "csr");
-    bool is_csr = strcmp(c->format, "csr") == 0;
-    if (!is_csr && strcmp(c->format, "coo") != 0)
-        return fail(error, STATUS_DATASET, "%s: scipy's '%s' format is not read (csr and coo are)",
-                    path, c->format);
-
+    bool is_csr = *c->format ? strcmp(c->format, "csr") == 0 : !c->array[ROW].elements;
     int row_array = is_csr ? INDPTR : ROW, col_array = is_csr ? INDICES : COL;
     int64_t rows, cols, nnz = c->array[col_array].count;
     enum status status = check_present(path, c, row_array, error);
@@ -227,19 +245,21 @@ static enum status build(const char *path, contents *c, csr_matrix *A, error_tex
         status = check_count(path, c, row_array, is_csr ? rows + 1 : nnz, error);
     if (status == STATUS_OK && c->array[DATA].elements)
         status = check_count(path, c, DATA, nnz, error);
+    float *values;
+    if (status == STATUS_OK) status = take_values(c, &values, error);
     if (status != STATUS_OK) return status;
 
     if (is_csr) {
         *A = (csr_matrix){.rows = rows, .cols = cols, .nnz = nnz};
         A->row_ptr = take(c, INDPTR);
         A->col_idx = take(c, INDICES);
-        A->values = take_values(c);
+        A->values = values;
         return STATUS_OK;
     }
     coo_list list = {.count = nnz, .capacity = nnz};
     list.row = take(c, ROW);
     list.col = take(c, COL);
-    list.value = take_values(c);
+    list.value = values;
     return csr_from_coo(&list, rows, cols, A, path, error);
 }
 

@@ -189,7 +189,7 @@ static void refuses_contents(void **state)
 
     make_csr(parts);
     parts[FORMAT].array = make_npy("'|S3'", "()", "bsr", 3);
-    check_refused(parts, "b.zip: scipy's 'bsr' format is not read (csr and coo are)");
+    check_refused(parts, "b.zip:format.npy: scipy's 'bsr' format is not read (csr and coo are)");
     parts[FORMAT].array = make_npy("'|S99'", "()", "bsr", 3);
     check_refused(parts, "b.zip:format.npy: a short string is expected");
 
@@ -211,7 +211,7 @@ static void refuses_contents(void **state)
     parts[INDPTR].array = NPY("'<u8'", "(3,)", (uint64_t[]){0, UINT64_MAX, 3});
     check_refused(parts, "b.zip:indptr.npy: element 1 is too large");
     parts[INDPTR].array = NPY("'<f8'", "(3,)", (double[]){0, 2, 3});
-    check_refused(parts, "b.zip:indptr.npy: an array of integers is expected");
+    check_refused(parts, "b.zip:indptr.npy: integers are expected");
 
     make_csr(parts);
     parts[INDICES].array = NPY("'<i4'", "(3,)", (int32_t[]){0, 3, 1});
@@ -231,7 +231,7 @@ static void refuses_contents(void **state)
     parts[DATA].array = NPY("'<c8'", "(3,)", (float[]){1, 0, 1, 0, 1, 0});
     check_refused(parts, "b.zip:data.npy: arrays of type 'c8' are not read");
     parts[DATA].array = NPY("'|S4'", "(3,)", (char[]){"123412341234"});
-    check_refused(parts, "b.zip:data.npy: an array of numbers is expected");
+    check_refused(parts, "b.zip:data.npy: numbers are expected");
     parts[DATA] = parts[INDICES];
     check_refused(parts, "b.zip:indices.npy: is there twice");
 }

@@ -397,6 +397,18 @@ static void forbidden_files(void **state)
     assert_refused("secret.mtx", "secret.mtx: Permission denied");
 }
 
+/* A file that could hold what it promises, on a machine that cannot: 2 TB, nearly all of it a hole.
+ */
+static void matrices_that_do_not_fit(void **state)
+{
+    (void)state;
+    write_text("huge.smtx", "1, 1, 500000000000\n0 500000000000\n");
+    if (truncate(fixture_path("huge.smtx"), INT64_C(2000) << 30) != 0) skip();
+    assert_refused_with("huge.smtx", STATUS_MEMORY,
+                        "huge.smtx: the matrix needs 2000.0 GB of memory, but only ");
+    unlink(fixture_path("huge.smtx"));
+}
+
 /* ---- round trips ----------------------------------------------------------------------------- */
 
 static void write_matrix(const csr_matrix *A, const char *name, const char *format)
@@ -461,6 +473,7 @@ int main(void)
         cmocka_unit_test(damaged_gzip_is_refused),
         cmocka_unit_test(unreadable_files),
         cmocka_unit_test(forbidden_files),
+        cmocka_unit_test(matrices_that_do_not_fit),
         cmocka_unit_test(round_trips),
     };
     return cmocka_run_group_tests_name("read_text", tests, fixture_setup, fixture_teardown);
