@@ -145,8 +145,8 @@ extern "C" void simt_trap(void)
 
 /* Takes the place of the C library's: in a kernel a failed assertion ends the launch, not the
  * process. */
-extern "C" [[noreturn]] void __assert_fail(const char *assertion, const char *file, unsigned line,
-                                           const char *function) noexcept
+extern "C" void __assert_fail(const char *assertion, const char *file, unsigned line,
+                              const char *function) noexcept
 {
     if (simt_worker && simt_worker->running)
         simt_fail(cudaErrorAssert, SIMT_CALLER, "assertion `%s' failed in %s (%s:%u)", assertion,

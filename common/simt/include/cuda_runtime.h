@@ -12,11 +12,13 @@
 
 /* What a .cu may use without including anything. */
 #include <assert.h>
+#include <initializer_list>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <utility>
 
 #include "simt/arithmetic.h"
 #include "simt/atomics.h"

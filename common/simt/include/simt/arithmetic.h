@@ -216,12 +216,14 @@ static inline double __hiloint2double(int hi, int lo)
 
 /* ---- conversion ---------------------------------------------------------------------------- */
 
-/* As cvt does: out of range becomes the nearest representable value, NaN becomes 0 (for 64-bit
- * results the top bit alone). `x` is already an integer. */
+/* As cvt does: out of range becomes the nearest representable value; NaN becomes 0, but if either
+ * type has 64 bits, the top bit alone. `x` is already an integer. */
 template <class To, class From> static inline To simt_saturate(From x)
 {
     const From limit = (From)ldexp(1.0, std::numeric_limits<To>::digits);
-    if (x != x) return sizeof(To) == 8 ? (To)(UINT64_C(1) << 63) : (To)0;
+    if (x != x)
+        return sizeof(To) == 8 || sizeof(From) == 8 ? (To)(UINT64_C(1) << (8 * sizeof(To) - 1))
+                                                    : (To)0;
     if (x >= limit) return std::numeric_limits<To>::max();
     if (x < (std::numeric_limits<To>::is_signed ? -limit : 0))
         return std::numeric_limits<To>::min();
