@@ -8,8 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* table[k][b]: the CRC of byte b followed by k zero bytes, so that 8 bytes are taken in one step.
- */
+/* table[k][b]: the CRC of byte b followed by k zero bytes; so 8 bytes are taken in one step. */
 typedef struct crc_tables {
     uint32_t table[8][256];
 } crc_tables;

@@ -7,11 +7,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static enum status cannot_write(const char *path, error_text *error) {
+static enum status cannot_write(const char *path, error_text *error)
+{
     return fail(error, STATUS_RUNTIME, "%s: cannot write: %s", path, strerror(errno));
 }
 
-enum status output_open(output_file *f, const char *path, error_text *error) {
+enum status output_open(output_file *f, const char *path, error_text *error)
+{
     struct stat old;
     const bool exists = stat(path, &old) == 0;
     *f = (output_file){0};
@@ -39,7 +41,8 @@ enum status output_open(output_file *f, const char *path, error_text *error) {
     return cannot_write(path, error);
 }
 
-enum status output_close(output_file *f, error_text *error) {
+enum status output_close(output_file *f, error_text *error)
+{
     const bool written = !ferror(f->stream);
     const bool closed = fclose(f->stream) == 0;
     f->stream = NULL;
@@ -50,14 +53,16 @@ enum status output_close(output_file *f, error_text *error) {
     return status;
 }
 
-void output_discard(output_file *f) {
+void output_discard(output_file *f)
+{
     if (f->stream) fclose(f->stream);
     if (*f->temporary) unlink(f->temporary);
     *f = (output_file){0};
 }
 
 /* mkdir -p for one path. */
-static int make_folders(char *path) {
+static int make_folders(char *path)
+{
     for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = 0;
         const int failed = mkdir(path, 0777) != 0 && errno != EEXIST;
@@ -67,7 +72,8 @@ static int make_folders(char *path) {
     return mkdir(path, 0777) != 0 && errno != EEXIST ? -1 : 0;
 }
 
-enum status cache_path(const char *name, char *path, size_t bytes, error_text *error) {
+enum status cache_path(const char *name, char *path, size_t bytes, error_text *error)
+{
     const char *base = getenv("XDG_CACHE_HOME"), *below = "";
     if (!base || *base != '/') { /* the XDG specification: relative paths are to be ignored */
         base = getenv("HOME");

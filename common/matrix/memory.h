@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 /* Bytes that this process can still touch without swapping: the kernel's MemAvailable, or less
- * where a control group (a container, a batch job) sets a limit. INT64_MAX where neither is told.
- */
+ * where a control group (version 2: a container, a batch job) sets a limit. INT64_MAX where neither
+ * is told. */
 int64_t memory_available(void);
 
 /* STATUS_MEMORY, with both numbers in the message, if `bytes` exceed what is available. `what`

@@ -6,7 +6,8 @@ enum { LONGEST_WORD = 63 };
 
 /* Levenshtein distance by the usual dynamic programme, one row at a time; words are cut at
  * LONGEST_WORD letters, far above any name of the suite. */
-static size_t edit_distance(const char *a, const char *b) {
+static size_t edit_distance(const char *a, const char *b)
+{
     size_t na = strnlen(a, LONGEST_WORD), nb = strnlen(b, LONGEST_WORD);
     size_t row[LONGEST_WORD + 1];
     for (size_t j = 0; j <= nb; j++)
@@ -24,7 +25,8 @@ static size_t edit_distance(const char *a, const char *b) {
     return row[nb];
 }
 
-const char *nearest_match(const char *word, const char *const *candidates, size_t count) {
+const char *nearest_match(const char *word, const char *const *candidates, size_t count)
+{
     const char *best = NULL;
     size_t best_distance = 0;
     for (size_t i = 0; i < count; i++) {

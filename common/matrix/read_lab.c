@@ -50,10 +50,12 @@ static int recognise(const char *path, const char *head, size_t head_bytes)
     (void)head;
     (void)head_bytes;
     bool named_file;
-    base_length(path, &named_file);
-    if (named_file) return 95; /* also without .config, to say that it is missing */
     lab_files files;
-    return !path_is_file(path) && find_files(path, &files) ? 90 : 0;
+    base_length(path, &named_file);
+    bool is_file = path_is_file(path), configured = find_files(path, &files);
+    /* A file without its .config is taken, too, to say that it is missing. */
+    if (named_file) return is_file || configured ? 95 : 0;
+    return configured && !is_file ? 90 : 0;
 }
 
 static enum status read_config(const char *path, int64_t *rows, int64_t *nnz, error_text *error)

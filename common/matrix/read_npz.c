@@ -196,8 +196,7 @@ static enum status check_count(const char *path, const contents *c, int which, i
                 path, wanted[which].name, c->array[which].count, count);
 }
 
-/* Data as values; NULL where they say nothing: no data, or True throughout. The caller frees them.
- */
+/* Data as values, the caller's to free; NULL where they say nothing: none, or True throughout. */
 static enum status take_values(contents *c, float **values, error_text *error)
 {
     *values = NULL;

@@ -29,8 +29,7 @@ static const char *skip(const char *p, const char *end, const char *set)
     return p;
 }
 
-/* Whether the first line that is neither blank nor a comment holds two integers and nothing else.
- */
+/* Whether the first line that is neither blank nor a comment holds two integers and no more. */
 static bool begins_with_edge(const char *head, size_t head_bytes)
 {
     const char *p = head, *end = head + head_bytes;

@@ -32,8 +32,7 @@ typedef struct text_input {
     error_text stream_error;   /* ... if it is not the end of the file */
 } text_input;
 
-/* Opens a text file, plain or gzipped. An empty file is refused. On success the caller closes it.
- */
+/* Opens a text file, plain or gzipped; an empty one is refused. On success the caller closes it. */
 enum status text_open(text_input *in, const char *path, error_text *error);
 
 /* The same for a member of a tar archive, as stream_enter_tar chooses it. */

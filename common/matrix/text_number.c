@@ -108,7 +108,7 @@ static const char *scan_decimal(const char *p, decimal *d)
 }
 
 /* digits * 10^exponent as a double, with one rounding each for the digits, the power and the
- * product: within 2 units of the last of its 53 bits. Rounding that to 24 bits gives the right fp32
+ * product: within 3 units of the last of its 53 bits. Rounding that to 24 bits gives the right fp32
  * number unless it lies so close to the middle between two that those units decide; there, and
  * outside the normal range, the answer is no. */
 static bool round_decimal(const decimal *d, float *value)
@@ -146,7 +146,7 @@ enum status text_float(text_input *in, const char *what, float *value, error_tex
         return text_expected(in, wanted, error);
     }
     if (!round_decimal(&d, value)) {
-        *value = strtof(in->at, NULL);
+        *value = strtof(in->at, NULL); /* reads "1.5" so, as no program here sets a locale */
         if (!isfinite(*value)) {
             char wanted[128];
             snprintf(wanted, sizeof wanted, "%s that is finite in fp32", what);

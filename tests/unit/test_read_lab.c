@@ -168,6 +168,8 @@ static void refuses_what_is_incomplete(void **state)
 
     write_text("metis.graph", "2 1\n2\n1\n");
     assert_refused("metis.graph", "metis.config beside it (a METIS .graph file is not supported)");
+    assert_refused("missing.graph", "missing.graph: No such file or directory");
+    assert_refused("missing.config", "missing.config: No such file or directory");
     write_ints("orphan.graph.edgedump", columns, 4);
     assert_refused("orphan.graph.edgedump", "there is no");
 }

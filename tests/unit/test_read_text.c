@@ -397,8 +397,7 @@ static void forbidden_files(void **state)
     assert_refused("secret.mtx", "secret.mtx: Permission denied");
 }
 
-/* A file that could hold what it promises, on a machine that cannot: 2 TB, nearly all of it a hole.
- */
+/* A file that could hold what it promises, on a machine that cannot: 2 TB, nearly all a hole. */
 static void matrices_that_do_not_fit(void **state)
 {
     (void)state;
