@@ -32,17 +32,21 @@ const char *dataset_origin_name(enum dataset_origin origin);
  *                            then $SPMM_DATA_DIR, then datasets/data/; else its stand-in
  *   rand:... weights:...     a generator
  *   a path                   a file of any format in reader.h, or a lab-format base name
- * A registry name whose file disagrees with the registry's counts is an error, not a stand-in.
- * An unknown name fails with STATUS_DATASET and the nearest name in the message. */
+ * A registry name whose file disagrees with the registry's counts is an error, not a stand-in, and
+ * so is a data_dir or $SPMM_DATA_DIR that is no folder.
+ * An unknown name fails with STATUS_DATASET and the nearest name in the message.
+ * $SPMM_REGISTRY names another registry; its data/ and samples/ then stand beside it. */
 enum status dataset_open(const char *spec, const char *data_dir, dataset *data, error_text *error);
 void dataset_close(dataset *data);
 
-/* The members of a set ("set:graphs"), in registry order; any other spec is a set of itself.
+/* The members of a set ("set:graphs"), in registry order; any other spec, NULL too, is a set of
+ * itself.
  * *names is an array of `*count` strings, to be freed with dataset_names_free. */
 enum status dataset_expand(const char *spec, char ***names, size_t *count, error_text *error);
 void dataset_names_free(char **names, size_t count);
 
-/* Writes the registry for --list: name, counts, kind, and whether the real file is here. */
+/* Writes what a user can name, for --list: the registry with counts, sets and whether the real file
+ * is here, the generators with their keys, and the file formats. */
 void dataset_list(FILE *out, const char *data_dir);
 
 /* The folder that holds datasets/registry.tsv: found by walking up from the running program, so

@@ -158,8 +158,19 @@ assert_refused() {
 }
 
 @test "fetch: an interrupted download is taken up again" {
+    # Its four bytes differ from the file's, so that the result shows whose were taken.
     mkdir -p data/.part
-    head -c 5 mirror/pairs.txt >data/.part/pairs.txt.partial
+    printf '1\t0\n' >data/.part/pairs.txt.partial
+    { printf '1\t0\n'; tail -c +5 mirror/pairs.txt; } >spliced.txt
+    run -0 "$fetch" pairs
+    assert_tidy pairs.csr
+    run -0 "$CONVERT" --rows 4 spliced.txt spliced.csr
+    cmp spliced.csr data/pairs.csr
+}
+
+@test "fetch: a download that cannot be taken up starts anew" {
+    mkdir -p data/.part
+    head -c 1000 /dev/zero >data/.part/pairs.txt.partial # longer than the file
     run -0 "$fetch" pairs
     assert_tidy pairs.csr
 }
