@@ -55,16 +55,18 @@ static void go_on_in_scheduler(ucontext_t *c, const worker *self)
 #error "the CPU backend needs x86-64 or AArch64"
 #endif
 
-/* The place in the program to blame: where it stopped, or, if that is inside a library (memset on a
- * bad pointer), the nearest return address into the program on the stack. */
-static const void *guilty_site(const ucontext_t *c, bool stack_is_good)
+/* Collects where it stopped and, from the stack, what looks like return addresses into the program:
+ * it may have stopped in the C library (memset on a bad pointer) or in this backend. */
+static void collect_sites(struct fault *f, const ucontext_t *c)
 {
+    const int most = sizeof f->sites / sizeof f->sites[0];
     uintptr_t at = code_address(c);
-    if (simt_in_program_text(at)) return (const void *)(at + 1);
+    f->site_count = 0;
+    if (simt_in_program_text(at)) f->sites[f->site_count++] = (const void *)(at + 1);
+    if (f->on_stack_guard) return; /* nothing there to read */
     const uintptr_t *sp = (const uintptr_t *)stack_pointer(c);
-    for (int i = 0; stack_is_good && i < 32; i++)
-        if (simt_in_program_text(sp[i])) return (const void *)sp[i];
-    return nullptr;
+    for (int i = 0; i < 64 && f->site_count < most; i++)
+        if (simt_in_program_text(sp[i])) f->sites[f->site_count++] = (const void *)sp[i];
 }
 
 /* Whether a lane was running, on its own stack: only then is there a scheduler to go back to. */
@@ -76,13 +78,13 @@ static bool in_lane(const worker *self, const ucontext_t *c)
 
 static void leave_lane(worker *self, int signal, int code, uintptr_t address, ucontext_t *c)
 {
-    bool guard = false;
-    simt_on_lane_stack(self, address, &guard);
-    self->fault.code = code;
-    self->fault.address = address;
-    self->fault.on_stack_guard = guard;
-    self->fault.site = guilty_site(c, !guard);
-    self->fault.signal = signal;
+    struct fault *f = &self->fault;
+    f->code = code;
+    f->address = address;
+    f->on_stack_guard = false;
+    simt_on_lane_stack(self, address, &f->on_stack_guard);
+    collect_sites(f, c);
+    f->signal = signal;
     go_on_in_scheduler(c, self);
 }
 
@@ -107,11 +109,10 @@ static void on_crash(int signal, siginfo_t *info, void *context)
 
 void simt_fault_to_failure(worker *self)
 {
-    struct fault f = {self->fault.signal, self->fault.code, self->fault.address, self->fault.site,
-                      self->fault.on_stack_guard};
+    const struct fault &f = self->fault;
     if (self->failed.error) return; /* the lane was about to report something itself */
     self->failed.culprit = self->running;
-    self->failed.site = f.site;
+    self->failed.site = simt_guilty_site(f.sites, f.site_count);
     char where[512];
     switch (f.signal) {
     case SIGFPE:

@@ -78,7 +78,7 @@ void simt_report(worker *self)
     fflush(stdout);
     report[0] = 0;
     add("simt: error: %s\n", f.what);
-    if (f.site) {
+    if (f.site && simt_is_kernel_code(f.site)) {
         char line[512];
         simt_source_line(f.site, line, sizeof line);
         add("    at %s\n", line);

@@ -117,8 +117,10 @@ struct fault {
     int signal; /* 0: none */
     int code;
     uintptr_t address;
-    const void *site;
     bool on_stack_guard; /* the address is that of a stack's guard page */
+    /* Where it was, then return addresses: the kernel's own code is among them. */
+    const void *sites[16];
+    int site_count;
 };
 
 /* An OS thread and the block it runs. */
@@ -149,7 +151,7 @@ struct worker {
     uintptr_t stack_low[MAX_WARPS], stack_high[MAX_WARPS]; /* their slabs, one for 32 stacks */
 
     failure failed;
-    volatile struct fault fault;
+    struct fault fault;
     volatile int timed_out;
     uint64_t watched_block; /* what blocks_started was at the last tick of the watch */
     int ticks;              /* since it changed */
@@ -242,6 +244,11 @@ void simt_interrupt(const worker *other);
 
 /* "labs/02_warp_per_row/lab.cu:41", or "an unknown line (address 0x...)". */
 void simt_source_line(const void *site, char *text, size_t size);
+/* Whether a code address belongs to a kernel, not to this backend or the device wrappers. */
+bool simt_is_kernel_code(const void *site);
+/* Of the places where a lane stopped, innermost first, the one in the kernel; NULL if there is
+ * none. */
+const void *simt_guilty_site(const void *const *sites, int count);
 /* Whether two code addresses come from one place in the source, inlining included. */
 bool simt_same_source_line(const void *a, const void *b);
 

@@ -55,6 +55,30 @@ static const frames &frames_of(const void *site)
     return it->second;
 }
 
+/* Lines of this backend and of the device wrappers are not where the mistake is. */
+static bool in_kernel(const std::string &line)
+{
+    return line.find("common/simt/") == std::string::npos &&
+           line.find("common/device/") == std::string::npos;
+}
+
+bool simt_is_kernel_code(const void *site)
+{
+    for (const std::string &line : frames_of(site))
+        if (in_kernel(line)) return true;
+    return frames_of(site).empty(); /* unknown, so possible */
+}
+
+const void *simt_guilty_site(const void *const *sites, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (simt_is_kernel_code(sites[i])) return sites[i];
+        /* Kernels are called from there: what lies further out is left over from other calls. */
+        if (frames_of(sites[i])[0].find("simt/launch.h:") != std::string::npos) break;
+    }
+    return nullptr;
+}
+
 void simt_source_line(const void *site, char *text, size_t size)
 {
     const frames &all = frames_of(site);
@@ -62,11 +86,9 @@ void simt_source_line(const void *site, char *text, size_t size)
         snprintf(text, size, "an unknown line (address %p)", site);
         return;
     }
-    /* The innermost line outside the headers of this backend and the device wrappers. */
     const std::string *line = &all[0];
     for (const std::string &frame : all) {
-        if (frame.find("simt/include/") != std::string::npos) continue;
-        if (frame.find("common/device/") != std::string::npos) continue;
+        if (!in_kernel(frame)) continue;
         line = &frame;
         break;
     }

@@ -100,7 +100,8 @@ function launch(   space, start, kernel, configuration, length_) {
     put("(" configuration ")")
 }
 
-# Where the expression that ends the text begins: names, ::, ., ->, and groups in <>, () and [].
+# Where the expression that ends the text begins: names, ::, ., ->, groups in <>, () and [], and, in a
+# macro, ##.
 function kernel_start(text,   p, c, before) {
     p = length(text)
     while (p > 0) {
@@ -114,8 +115,7 @@ function kernel_start(text,   p, c, before) {
         }
         if (c !~ /[A-Za-z0-9_]/) return p + 1
         while (p > 0 && substr(text, p, 1) ~ /[A-Za-z0-9_]/) p--
-        if (p > 1 && substr(text, p - 1, 2) == "::") p -= 2
-        else if (p > 1 && substr(text, p - 1, 2) == "->") p -= 2
+        if (p > 1 && substr(text, p - 1, 2) ~ /^(::|->|##)$/) p -= 2
         else if (substr(text, p, 1) == ".") p--
         else return p + 1
     }
@@ -165,7 +165,7 @@ function followed_by_arguments(text) {
         sub(/^[ \t\n\\]+/, "", text)
         if (substr(text, 1, 2) == "/*") text = substr(text, block_comment_length(text) + 1)
         else if (substr(text, 1, 2) == "//") text = substr(text, index(text, "\n"))
-        else return substr(text, 1, 1) == "("
+        else return text ~ /^[(A-Za-z_]/  # a macro may stand for the list
     }
 }
 

@@ -48,12 +48,16 @@ extern "C" uint64_t simt_atomic(void *address, uint64_t operand, uint64_t compar
 
 template <class T> static inline T simt_atomic_of(T *address, T operand, simt_atomic_op op)
 {
-    return simt_from_bits<T>(simt_atomic(address, simt_to_bits(operand), 0, op));
+    uint64_t old = simt_atomic(address, simt_to_bits(operand), 0, op);
+    SIMT_NOT_A_TAIL_CALL();
+    return simt_from_bits<T>(old);
 }
 template <class T>
 static inline T simt_compare_and_swap(T *address, T compare, T value, simt_atomic_op op)
 {
-    return simt_from_bits<T>(simt_atomic(address, simt_to_bits(value), simt_to_bits(compare), op));
+    uint64_t old = simt_atomic(address, simt_to_bits(value), simt_to_bits(compare), op);
+    SIMT_NOT_A_TAIL_CALL();
+    return simt_from_bits<T>(old);
 }
 
 #define SIMT_ATOMIC_SCOPE(NAME, T, OP)               \

@@ -15,7 +15,8 @@
 
 /* ---- qualifiers ---------------------------------------------------------------------------- */
 
-#define __global__
+/* A function of its own, so that a code address in it always leads back to its source line. */
+#define __global__ __attribute__((noinline))
 #define __device__
 #define __host__
 /* One module's constants are not another's, as with nvcc's default of whole-program compilation. */

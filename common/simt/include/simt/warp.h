@@ -42,11 +42,16 @@ int simt_syncthreads(int predicate, enum simt_barrier how);
 unsigned simt_activemask(void);
 }
 
+/* After a call of the backend, so that it is never a function's last act: the compiler would make
+ * that a jump, and the backend would not know which line it was called from. */
+#define SIMT_NOT_A_TAIL_CALL() __asm__ volatile("" ::: "memory")
+
 /* ---- the block's barrier ------------------------------------------------------------------- */
 
 static inline void __syncthreads(void)
 {
     simt_syncthreads(0, SIMT_BARRIER);
+    SIMT_NOT_A_TAIL_CALL();
 }
 static inline int __syncthreads_count(int predicate)
 {
@@ -106,6 +111,7 @@ static inline T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width
 static inline void __syncwarp(unsigned mask = 0xffffffffu)
 {
     simt_vote(mask, 0, SIMT_SYNCWARP);
+    SIMT_NOT_A_TAIL_CALL();
 }
 
 /* Independent thread scheduling lets a GPU answer with any set of converged lanes. The smallest

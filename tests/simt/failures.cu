@@ -1,0 +1,404 @@
+/*
+ * failures.cu - what a broken kernel gets on the CPU backend: a report that names kernel, place,
+ * block and thread; a sticky error; and a device that works again after cudaDeviceReset().
+ */
+#include "tests/primitives/primitives.h"
+
+#include "device/async_copy.cuh"
+#include "device/mma.cuh"
+#include "device/warp.cuh"
+#include <assert.h>
+#include <unistd.h>
+
+/* Marks the line that a report must name. */
+static int here_line;
+#define HERE here_line = __LINE__
+
+/* ---- kernels that break one rule each ----------------------------------------------------------
+ */
+
+__global__ void good_kernel(int *out)
+{
+    __shared__ int s[64];
+    s[threadIdx.x] = threadIdx.x;
+    __syncthreads();
+    out[blockIdx.x * 64 + threadIdx.x] = s[63 - threadIdx.x];
+}
+
+__global__ void two_barriers_kernel(int *out)
+{
+    if (threadIdx.x < 32) {
+        __syncthreads();
+        out[threadIdx.x] = 1;
+    } else {
+        out[threadIdx.x] = 2;
+        HERE, __syncthreads();
+    }
+}
+
+/* Half a warp waits for the other half, which waits for the block. */
+__global__ void deadlock_kernel(int *out)
+{
+    if (lane_id() < 16)
+        out[threadIdx.x] = __shfl_sync(0xffffffffu, 1, 0);
+    else
+        __syncthreads();
+}
+
+/* Lanes 0 to 7 wait for lane 8, which waits for lanes 1 to 7. */
+__global__ void missing_arrival_kernel()
+{
+    if (threadIdx.x < 8)
+        __syncwarp(0x000001ffu);
+    else
+        __syncwarp(0xfffffffeu);
+}
+
+__global__ void other_mask_kernel()
+{
+    const unsigned mask = threadIdx.x % 2 ? 0xffffffffu : 0x55555555u;
+    HERE, __syncwarp(mask);
+}
+
+__global__ void outside_mask_kernel(int *out)
+{
+    HERE, out[threadIdx.x] = __any_sync(0xfffffffeu, 1);
+}
+
+__global__ void other_function_kernel(int *out)
+{
+    if (threadIdx.x < 16)
+        out[threadIdx.x] = __shfl_xor_sync(0xffffffffu, 1, 1);
+    else
+        HERE, out[threadIdx.x] = __shfl_down_sync(0xffffffffu, 1, 1);
+}
+
+__global__ void absent_source_kernel(int *out)
+{
+    if (threadIdx.x < 16) HERE, out[threadIdx.x] = __shfl_down_sync(0x0000ffffu, 1, 1);
+}
+
+__global__ void exited_source_kernel(int *out)
+{
+    if (threadIdx.x == 7) return;
+    HERE, out[threadIdx.x] = __shfl_sync(0xffffffffu, 1, 7);
+}
+
+__global__ void width_kernel(int *out)
+{
+    HERE, out[threadIdx.x] = __shfl_sync(~0u, 1, 0, 12);
+}
+
+__global__ void half_mma_kernel(float *out)
+{
+    const uint32_t a[2] = {}, b[1] = {};
+    float c[4] = {};
+    if (threadIdx.x != 3) HERE, mma_m16n8k8_f16(c, a, b, c);
+    out[threadIdx.x] = c[0];
+}
+
+__global__ void half_ldmatrix_kernel(unsigned *out)
+{
+    __shared__ __align__(16) unsigned short s[64];
+    uint32_t r[1];
+    s[threadIdx.x] = 0;
+    __syncthreads();
+    ldmatrix_x1(r, s);
+    out[threadIdx.x] = r[0];
+}
+
+__global__ void global_ldmatrix_kernel(unsigned *out)
+{
+    uint32_t r[1];
+    HERE, ldmatrix_x1(r, out);
+    out[threadIdx.x] = r[0];
+}
+
+__global__ void odd_ldmatrix_kernel(unsigned *out)
+{
+    __shared__ __align__(16) unsigned char s[256];
+    uint32_t r[1];
+    HERE, ldmatrix_x1(r, s + 8);
+    out[threadIdx.x] = r[0];
+}
+
+__global__ void odd_async_copy_kernel(const char *in, char *out)
+{
+    __shared__ __align__(16) char s[64];
+    HERE, async_copy<16>(s, in + 8);
+    async_wait_all();
+    out[0] = s[0];
+}
+
+__global__ void global_async_copy_kernel(const int *in, int *out)
+{
+    HERE, async_copy<4>(out, in);
+    async_wait_all();
+}
+
+__device__ __noinline__ int dive(int depth, volatile int *x)
+{
+    volatile char frame[512];
+    frame[depth % 512] = (char)depth;
+    return depth ? dive(depth - 1, x) + frame[depth % 512] : *x;
+}
+__global__ void stack_kernel(int *out)
+{
+    volatile int x = 1;
+    out[threadIdx.x] = dive(1 << 20, &x);
+}
+
+__global__ void out_of_bounds_kernel(int *p, int n)
+{
+    HERE, p[n * 1024 + threadIdx.x] = 1;
+}
+__global__ void null_kernel(int *p)
+{
+    HERE, p[3] = 1;
+}
+__global__ void memset_kernel(char *p, size_t n)
+{
+    HERE, memset(p, 0, n);
+    p[0] = 1;
+}
+__global__ void dynamic_kernel(int i)
+{
+    extern __shared__ int s[];
+    HERE, s[i] = 1;
+}
+__global__ void misaligned_kernel(float4 *out, const float *in)
+{
+    HERE, out[threadIdx.x] = *(const float4 *)(in + 1);
+}
+__global__ void odd_atomic_kernel(char *p)
+{
+    HERE, atomicAdd((int *)(p + 2), 1);
+}
+__global__ void divide_kernel(int *p, int zero)
+{
+    HERE, p[threadIdx.x] = 100 / zero;
+}
+__global__ void trap_kernel(int *p)
+{
+    if (blockIdx.x == 2 && threadIdx.x == 5) HERE, __trap();
+    p[threadIdx.x] = 1;
+}
+__global__ void assert_kernel(const int *p)
+{
+    HERE, assert(p[threadIdx.x] == 12345);
+}
+__global__ void loop_kernel(volatile int *p)
+{
+    while (p[0] == 0) {
+    }
+}
+__global__ void barrier_loop_kernel(volatile int *p)
+{
+    while (p[0] == 0)
+        __syncthreads();
+}
+__global__ void shuffle_loop_kernel(volatile int *p)
+{
+    while (p[0] == 0)
+        __syncwarp();
+}
+__global__ void atomic_loop_kernel(int *p)
+{
+    while (atomicAdd(p, 0) == 0) {
+    }
+}
+/* Block 1 fails at once; the others would run for ever. */
+__global__ void one_of_many_kernel(volatile int *p)
+{
+    if (blockIdx.x == 1) __trap();
+    while (p[0] == 0) {
+    }
+}
+
+/* ---- checks ------------------------------------------------------------------------------------
+ */
+
+static bool contains(const char *text, const char *part)
+{
+    return strstr(text, part) != nullptr;
+}
+
+/* The launch before this failed with `error`, and its report has all of the words. */
+static void failed(const char *name, cudaError_t error, std::initializer_list<const char *> words)
+{
+    const char *report = simt_last_report();
+    const cudaError_t got = cudaGetLastError();
+    bool right = got == error;
+    if (!right) tap_note("%s, not %s", cudaGetErrorName(got), cudaGetErrorName(error));
+    char kernel[128];
+    snprintf(kernel, sizeof kernel,
+             "in kernel %s_kernel, launched at tests/simt/failures.cu:", name);
+    right &= contains(report, "simt: error: ") && contains(report, kernel);
+    for (const char *word : words)
+        right &= contains(report, word);
+    if (here_line) {
+        char line[64];
+        snprintf(line, sizeof line, "at tests/simt/failures.cu:%d\n", here_line);
+        right &= contains(report, line);
+        if (!contains(report, line)) tap_note("line %d is not named", here_line);
+    }
+    for (const char *word : words)
+        if (!contains(report, word)) tap_note("missing: %s", word);
+    if (!right) printf("%s", report);
+    tap_ok(right, "%s: %s", name, cudaGetErrorName(error));
+    here_line = 0;
+}
+
+/* The device works: the same kernel, on all OS threads, twice. */
+static bool works(void)
+{
+    const int n = 200 * 64;
+    static int h[n];
+    int wrong = 0;
+    for (int repeat = 0; repeat < 2; repeat++) {
+        int *d = device_zeros<int>(n);
+        good_kernel<<<200, 64>>>(d);
+        FINISH();
+        to_host(h, d, n);
+        for (int i = 0; i < n; i++)
+            wrong += h[i] != 63 - i % 64;
+    }
+    return wrong == 0;
+}
+
+static int *memory;
+
+/* Each case starts on a device that was reset and is seen to work. */
+static void fresh(void)
+{
+    CUDA(cudaDeviceReset());
+    if (!works()) tap_ok(false, "the device works after a reset");
+    memory = device_zeros<int>(1024);
+    here_line = 0;
+}
+
+static void sticky(void)
+{
+    fresh();
+    float *kept = device_zeros<float>(16), *p, ms, f = 0;
+    cudaStream_t stream;
+    cudaEvent_t event;
+    size_t a, b;
+    CUDA(cudaEventCreate(&event));
+    CUDA(cudaEventRecord(event));
+    trap_kernel<<<4, 32>>>(memory);
+    const cudaError_t e = cudaErrorLaunchFailure;
+    tap_ok(cudaGetLastError() == e && cudaGetLastError() == e && cudaPeekAtLastError() == e,
+           "the error of a kernel is not forgotten");
+    tap_ok(cudaMalloc(&p, 4) == e && cudaFree(kept) == e && cudaMemset(kept, 0, 4) == e &&
+               cudaMemcpy(&f, kept, 4, cudaMemcpyDeviceToHost) == e && cudaMallocHost(&p, 4) == e &&
+               cudaMemGetInfo(&a, &b) == e,
+           "memory functions return it");
+    tap_ok(cudaDeviceSynchronize() == e && cudaStreamCreate(&stream) == e &&
+               cudaStreamSynchronize(0) == e && cudaEventRecord(event) == e &&
+               cudaEventSynchronize(event) == e && cudaEventElapsedTime(&ms, event, event) == e,
+           "streams, events and synchronisation return it");
+    const char *before = strdup(simt_last_report());
+    good_kernel<<<1, 64>>>(memory);
+    tap_ok(cudaGetLastError() == e && strcmp(before, simt_last_report()) == 0,
+           "no kernel runs any more");
+    free((void *)before);
+    CUDA(cudaDeviceReset());
+    tap_ok(cudaGetLastError() == cudaSuccess && cudaDeviceSynchronize() == cudaSuccess,
+           "cudaDeviceReset ends that");
+    tap_ok(cudaMemset(kept, 0, 4) == cudaErrorInvalidValue, "and has freed all memory");
+    cudaGetLastError();
+    tap_ok(works(), "and kernels run again");
+}
+
+int main(int, char **argv)
+{
+    /* Settings are read when the program starts. */
+    const char *limit = getenv("SIMT_TIMEOUT"), *order = getenv("SIMT_ORDER");
+    if (!limit || strcmp(limit, "1") != 0 || !order || strcmp(order, "forward") != 0) {
+        setenv("SIMT_TIMEOUT", "1", 1);
+        setenv("SIMT_ORDER", "forward", 1);
+        execv("/proc/self/exe", argv);
+    }
+
+#define CASE(NAME, GRID, BLOCK, SHARED, ARGUMENTS, ERROR, ...) \
+    fresh();                                                   \
+    NAME##_kernel<<<GRID, BLOCK, SHARED>>> ARGUMENTS;          \
+    failed(#NAME, ERROR, {__VA_ARGS__})
+
+    CASE(two_barriers, 1, 64, 0, (memory), cudaErrorLaunchFailure, "barrier divergence",
+         "<<<(1,1,1), (64,1,1), 0>>>", "block (0,0,0) thread (32,0,0) [warp 1 lane 0]");
+    CASE(deadlock, 2, dim3(8, 8), 0, (memory), cudaErrorLaunchTimeout, "deadlock",
+         "warp 0 lanes 0x0000ffff wait in __shfl_sync at tests/simt/failures.cu:",
+         "for lanes 0xffff0000", "warp 1 lanes 0xffff0000 wait in __syncthreads",
+         "<<<(2,1,1), (8,8,1), 0>>>");
+    CASE(missing_arrival, 1, 32, 0, (), cudaErrorLaunchTimeout, "deadlock",
+         "warp 0 lanes 0x000000ff wait in __syncwarp", "for lanes 0x00000100",
+         "warp 0 lanes 0xffffff00 wait in __syncwarp", "for lanes 0x000000fe");
+    CASE(other_mask, 1, 32, 0, (), cudaErrorLaunchFailure,
+         "lane 1 calls __syncwarp with mask 0xffffffff while lanes 0x00000001 of its warp wait in "
+         "__syncwarp with mask 0x55555555");
+    CASE(outside_mask, 1, 32, 0, (memory), cudaErrorLaunchFailure,
+         "__any_sync: the calling lane 0 is not in the mask 0xfffffffe", "[warp 0 lane 0]");
+    CASE(other_function, 1, 32, 0, (memory), cudaErrorLaunchFailure,
+         "lane 16 calls __shfl_down_sync with mask 0xffffffff while lanes 0x0000ffff of its warp "
+         "wait in __shfl_xor_sync");
+    CASE(absent_source, 1, 32, 0, (memory), cudaErrorLaunchFailure,
+         "lane 15 reads from lane 16, which does not take part (taking part: 0x0000ffff)");
+    CASE(exited_source, 1, 32, 0, (memory), cudaErrorLaunchFailure,
+         "reads from lane 7, which has exited");
+    CASE(width, 1, 32, 0, (memory), cudaErrorLaunchFailure, "width 12 is not");
+    CASE(half_mma, 1, 32, 0, ((float *)memory), cudaErrorLaunchFailure,
+         "mma.sync by lanes 0xfffffff7 only: all 32 lanes");
+    CASE(half_ldmatrix, 1, 16, 0, ((unsigned *)memory), cudaErrorLaunchFailure,
+         "ldmatrix by lanes 0x0000ffff only: all 32 lanes");
+    CASE(global_ldmatrix, 1, 32, 0, ((unsigned *)memory), cudaErrorInvalidAddressSpace,
+         "is not in the block's shared memory");
+    CASE(odd_ldmatrix, 1, 32, 0, ((unsigned *)memory), cudaErrorMisalignedAddress,
+         "is not a multiple of 16");
+    CASE(odd_async_copy, 1, 1, 0, ((char *)memory, (char *)memory), cudaErrorMisalignedAddress,
+         "both addresses must be multiples of 16");
+    CASE(global_async_copy, 1, 1, 0, (memory, memory), cudaErrorInvalidAddressSpace,
+         "not the block's shared memory");
+    CASE(stack, 1, 3, 0, (memory), cudaErrorHardwareStackError, "stack overflow", "thread (0,0,0)");
+    CASE(out_of_bounds, 2, 32, 0, (memory, 1), cudaErrorIllegalAddress, "illegal address 0x",
+         "0 bytes past the end of allocation ", "(4096 bytes)", "thread (0,0,0)");
+    CASE(null, 1, 1, 0, (nullptr), cudaErrorIllegalAddress, "a null pointer plus 12 bytes");
+    CASE(memset, 1, 1, 0, ((char *)memory, 5000), cudaErrorIllegalAddress, "past the end of");
+    CASE(dynamic, 1, 1, 256, (64), cudaErrorIllegalAddress,
+         "0 bytes past the end of the block's dynamic shared memory (256 bytes)");
+    CASE(dynamic, 1, 1, 0, (0), cudaErrorIllegalAddress, "dynamic shared memory (0 bytes)");
+#ifdef __x86_64__ /* AArch64 allows it */
+    CASE(misaligned, 1, 2, 0, ((float4 *)memory, (float *)memory), cudaErrorMisalignedAddress,
+         "misaligned access");
+#endif
+    CASE(odd_atomic, 1, 1, 0, ((char *)memory), cudaErrorMisalignedAddress,
+         "is not a multiple of 4");
+#ifdef __x86_64__ /* where the processor notices */
+    CASE(divide, 1, 1, 0, (memory, 0), cudaErrorLaunchFailure, "integer division by zero");
+#endif
+    CASE(trap, 4, 32, 0, (memory), cudaErrorLaunchFailure, "__trap() was called",
+         "block (2,0,0) thread (5,0,0)");
+    CASE(assert, 1, 32, 0, (memory), cudaErrorAssert,
+         "assertion `p[threadIdx.x] == 12345' failed in", "assert_kernel");
+    CASE(loop, 1, 2, 0, (memory), cudaErrorLaunchTimeout, "time limit: this block has run for 1 s",
+         "at tests/simt/failures.cu:", "warp 0 lanes 0x00000001 can run",
+         "warp 0 lanes 0x00000002 have not started");
+    CASE(barrier_loop, 1, 64, 0, (memory), cudaErrorLaunchTimeout, "time limit",
+         "    at tests/simt/failures.cu:");
+    CASE(shuffle_loop, 1, 64, 0, (memory), cudaErrorLaunchTimeout, "time limit",
+         "    at tests/simt/failures.cu:");
+    CASE(atomic_loop, 1, 64, 0, (memory), cudaErrorLaunchTimeout, "time limit",
+         "    at tests/simt/failures.cu:");
+    CASE(one_of_many, 8, 1024, 0, (memory), cudaErrorLaunchFailure, "__trap() was called",
+         "block (1,0,0)");
+
+    fresh();
+    int *freed = device_zeros<int>(100);
+    CUDA(cudaFree(freed));
+    null_kernel<<<1, 1>>>(freed);
+    failed("null", cudaErrorIllegalAddress, {"byte 12 of freed allocation ", "(400 bytes)"});
+
+    sticky();
+    return tap_done();
+}

@@ -1,0 +1,141 @@
+/*
+ * memory.cu - what the CPU backend adds to CUDA's memory: it starts as NaN, ends at a guard, is
+ * never handed out twice in a row, really goes back to the system; shared memory starts as NaN too.
+ */
+#include "tests/primitives/primitives.h"
+
+#include <cuda_fp16.h>
+#include <unistd.h>
+
+static size_t resident_bytes(void)
+{
+    size_t pages = 0, ignored;
+    FILE *f = fopen("/proc/self/statm", "r");
+    if (!f || fscanf(f, "%zu %zu", &ignored, &pages) != 2) pages = 0;
+    if (f) fclose(f);
+    return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static void refused(cudaError_t want, cudaError_t got, const char *what)
+{
+    tap_ok(got == want && cudaGetLastError() == want, "%s: %s", what, cudaGetErrorName(want));
+}
+
+static void device_memory(void)
+{
+    static unsigned char h[100000];
+    unsigned char *p;
+    CUDA(cudaMalloc(&p, sizeof h));
+    CUDA(cudaMemcpy(h, p, sizeof h, cudaMemcpyDeviceToHost));
+    size_t wrong = 0;
+    for (size_t i = 0; i < sizeof h; i++)
+        wrong += h[i] != 0xff;
+    tap_ok(wrong == 0, "a new allocation is all 0xFF bytes");
+
+    refused(cudaErrorInvalidValue, cudaMemcpy(h, p + 1, sizeof h, cudaMemcpyDeviceToHost),
+            "a copy one byte past the end");
+    refused(cudaErrorInvalidValue, cudaMemcpy(p - 1, h, 10, cudaMemcpyHostToDevice),
+            "a copy that begins one byte too early");
+    refused(cudaErrorInvalidValue, cudaMemset(p + 10, 0, sizeof h), "cudaMemset past the end");
+    char on_stack[16];
+    refused(cudaErrorInvalidValue, cudaMemset(on_stack, 0, 10), "cudaMemset of host memory");
+    refused(cudaErrorInvalidValue, cudaMemcpy(h, p, 10, cudaMemcpyHostToDevice),
+            "a copy in the wrong direction");
+    refused(cudaErrorInvalidValue, cudaFree(p + 256), "freeing the middle of an allocation");
+    CUDA(cudaFree(p));
+    refused(cudaErrorInvalidValue, cudaFree(p), "freeing twice");
+    refused(cudaErrorInvalidValue, cudaMemset(p, 0, 1), "using freed memory");
+
+    unsigned char *q;
+    CUDA(cudaMalloc(&q, sizeof h));
+    tap_ok(q != p, "the next allocation is somewhere else");
+    CUDA(cudaFree(q));
+}
+
+/* Many allocations, one after the other and at a time; and memory that was given back. */
+static void reuse(void)
+{
+    const size_t bytes = (size_t)256 << 20;
+    const size_t before = resident_bytes();
+    char *p;
+    CUDA(cudaMalloc(&p, bytes));
+    const size_t during = resident_bytes();
+    CUDA(cudaFree(p));
+    const size_t after = resident_bytes();
+    tap_ok(during - before >= bytes && after - before < bytes / 8,
+           "256 MB: %zu MB resident, then %zu", (during - before) >> 20, (after - before) >> 20);
+    bool all = true;
+    for (int i = 0; i < 20000; i++) {
+        char *small;
+        all &= cudaMalloc(&small, 100) == cudaSuccess && cudaFree(small) == cudaSuccess;
+    }
+    tap_ok(all, "20000 allocations one after the other");
+    static char *many[10000];
+    for (int i = 0; i < 10000; i++)
+        all &= cudaMalloc(&many[i], 100) == cudaSuccess;
+    for (int i = 0; i < 10000; i++)
+        all &= cudaFree(many[i]) == cudaSuccess;
+    tap_ok(all, "10000 allocations at a time");
+
+    size_t available, total;
+    CUDA(cudaMemGetInfo(&available, &total));
+    refused(cudaErrorMemoryAllocation, cudaMalloc(&p, available + (available >> 4)),
+            "more than the machine has available");
+    tap_ok(p == nullptr, "gives no pointer");
+}
+
+/* ---- shared memory -----------------------------------------------------------------------------
+ */
+
+template <int N> __global__ void static_kernel(unsigned *not_ff, unsigned *out)
+{
+    __shared__ unsigned words[N];
+    __shared__ __half2 halves[N];
+    __shared__ float4 vectors[N];
+    const int t = threadIdx.x;
+    unsigned bad = words[t] != 0xffffffffu;
+    bad += __low2float(halves[t]) == __low2float(halves[t]);
+    bad += vectors[t].w == vectors[t].w;
+    if (bad) atomicAdd(not_ff, bad);
+    __syncthreads();
+    words[t] = t;
+    halves[t] = __floats2half2_rn(1, 2);
+    vectors[t] = make_float4(1, 2, 3, 4);
+    __syncthreads();
+    out[t] = words[N - 1 - t] + (unsigned)vectors[N - 1 - t].x;
+}
+
+__global__ void dynamic_kernel(unsigned *not_ff, int words)
+{
+    extern __shared__ unsigned s[];
+    for (int i = threadIdx.x; i < words; i += blockDim.x)
+        if (s[i] != 0xffffffffu) atomicAdd(not_ff, 1u);
+    __syncthreads();
+    for (int i = threadIdx.x; i < words; i += blockDim.x)
+        s[i] = 7;
+}
+
+static void shared_memory(void)
+{
+    unsigned *d = device_zeros<unsigned>(1), *out = device_zeros<unsigned>(64), bad;
+    static_kernel<64><<<100, 64>>>(d, out);
+    static_kernel<32><<<100, 32>>>(d, out);
+    static_kernel<64><<<100, 64>>>(d, out);
+    FINISH();
+    to_host(&bad, d, 1);
+    tap_ok(bad == 0, "static shared memory is all 0xFF bytes when a block begins");
+    d = device_zeros<unsigned>(1);
+    for (int words : {1, 31, 32, 1000, 12000})
+        dynamic_kernel<<<50, 64, words * sizeof(unsigned)>>>(d, words);
+    FINISH();
+    to_host(&bad, d, 1);
+    tap_ok(bad == 0, "and so is dynamic shared memory");
+}
+
+int main()
+{
+    device_memory();
+    reuse();
+    shared_memory();
+    return tap_done();
+}

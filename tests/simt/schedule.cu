@@ -1,0 +1,122 @@
+/*
+ * schedule.cu - the same program under every schedule: 1 and 2 OS threads, ascending and descending
+ * order. Correct kernels give the same results; a kernel without its barrier is found out.
+ *
+ * Settings are read when a program starts, so this one starts itself again for each schedule and
+ * reads what that prints.
+ */
+#include "tests/primitives/primitives.h"
+
+#include "device/warp.cuh"
+#include <unistd.h>
+
+/* ---- kernels -----------------------------------------------------------------------------------
+ */
+
+/* Barriers, shuffles, integer atomics and divergence together; the result is defined. */
+__global__ void mixed_kernel(unsigned *out, unsigned *histogram)
+{
+    __shared__ unsigned s[256];
+    const int t = threadIdx.x;
+    unsigned x = blockIdx.x * 2654435761u + t;
+    for (int i = 0; i < 5; i++) {
+        s[t] = x;
+        __syncthreads();
+        x = s[(t * 7 + i) % 256] * 31 + warp_sum(x);
+        if (t % 3 == 0) x ^= __popc(x);
+        __syncthreads();
+    }
+    atomicAdd(&histogram[x % 64], 1u);
+    out[blockIdx.x * 256 + t] = x;
+}
+
+/* The order in which lanes, warps and blocks begin, as long as nobody waits. */
+__global__ void order_kernel(int *next, int *place)
+{
+    place[blockIdx.x * blockDim.x + threadIdx.x] = atomicAdd(next, 1);
+}
+
+/* Reads its neighbour's value without waiting for it to be written. */
+__global__ void hasty_kernel(int *out)
+{
+    __shared__ int s[32];
+    s[threadIdx.x] = threadIdx.x;
+    out[threadIdx.x] = s[(threadIdx.x + 31) % 32]; /* written before only in ascending order */
+}
+
+static unsigned long long mix(unsigned long long h, unsigned x)
+{
+    return (h ^ x) * 1099511628211ull;
+}
+
+/* What one run prints: a hash of mixed_kernel's results, the first and the last thread of
+ * order_kernel, and how many threads of hasty_kernel read their neighbour's value. */
+static int child(void)
+{
+    const int blocks = 200;
+    static unsigned out[blocks * 256], histogram[64];
+    unsigned *d = device_zeros<unsigned>(blocks * 256), *h = device_zeros<unsigned>(64);
+    mixed_kernel<<<blocks, 256>>>(d, h);
+    FINISH();
+    to_host(out, d, blocks * 256);
+    to_host(histogram, h, 64);
+    unsigned long long hash = 14695981039346656037ull;
+    for (unsigned x : out)
+        hash = mix(hash, x);
+    for (unsigned x : histogram)
+        hash = mix(hash, x);
+
+    static int place[20 * 64];
+    int *next = device_zeros<int>(1), *p = device_zeros<int>(20 * 64), first = -1, last = -1;
+    order_kernel<<<20, 64>>>(next, p);
+    FINISH();
+    to_host(place, p, 20 * 64);
+    for (int i = 0; i < 20 * 64; i++) {
+        if (place[i] == 0) first = i;
+        if (place[i] == 20 * 64 - 1) last = i;
+    }
+
+    int *q = device_zeros<int>(32), hasty[32], right = 0;
+    hasty_kernel<<<1, 32>>>(q);
+    FINISH();
+    to_host(hasty, q, 32);
+    for (int i = 0; i < 32; i++)
+        right += hasty[i] == (i + 31) % 32;
+    printf("%llx %d %d %d\n", hash, first, last, right);
+    return 0;
+}
+
+struct result {
+    unsigned long long hash;
+    int first, last, hasty;
+};
+
+static struct result run(const char *threads, const char *order)
+{
+    char command[256];
+    snprintf(command, sizeof command, "SIMT_THREADS=%s SIMT_ORDER=%s /proc/%d/exe child", threads,
+             order, (int)getpid());
+    struct result r = {0, -2, -2, -2};
+    FILE *f = popen(command, "r");
+    if (!f || fscanf(f, "%llx %d %d %d", &r.hash, &r.first, &r.last, &r.hasty) != 4)
+        tap_note("no result from %s", command);
+    if (f) pclose(f);
+    return r;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "child") == 0) return child();
+
+    const struct result one = run("1", "forward"), two = run("2", "forward"),
+                        back = run("1", "reverse"), both = run("2", "reverse"),
+                        seven = run("7", "forward");
+    tap_ok(one.hash && one.hash == two.hash && one.hash == seven.hash,
+           "1, 2 and 7 OS threads give the same results");
+    tap_ok(one.hash == back.hash && one.hash == both.hash, "so does descending order");
+    tap_ok(one.first == 0 && one.last == 20 * 64 - 1, "ascending: the first thread is thread 0");
+    tap_ok(back.first == 20 * 64 - 1 && back.last == 0, "descending: it is the last one");
+    tap_ok(one.hasty == 31 && back.hasty <= 1,
+           "a missing barrier shows in descending order: %d of 32, %d", one.hasty, back.hasty);
+    return tap_done();
+}
