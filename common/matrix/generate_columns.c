@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 enum {
+    AHEAD = 6,  /* draws between asking for memory and using it: about 100 ns */
     TRIES = 32, /* draws before a column is no longer sought by chance */
     WORD_BITS = 64
 };
@@ -108,14 +109,29 @@ static int64_t draw_ranked(const sampler *s, stream *random)
     }
 }
 
+/* Finding the row of a random entry waits for memory twice. Numbers of a stream can be drawn in any
+ * order, so the draws to come are known: their places are asked for while this one is handled.
+ * Where other numbers are drawn in between, what comes is not what was asked for, and nothing is
+ * lost. */
+static void prefetch_draws(const sampler *s, const stream *random)
+{
+    uint64_t nnz = (uint64_t)s->A->nnz;
+    int64_t later = (int64_t)random_below(random->seed, random->next + 2 * AHEAD, nnz);
+    int64_t soon = (int64_t)random_below(random->seed, random->next + AHEAD, nnz);
+    __builtin_prefetch(&s->guide[later >> s->guide_shift]);
+    __builtin_prefetch(&s->A->row_ptr[s->guide[soon >> s->guide_shift]]);
+}
+
 /* A column of [low, high) by popularity; inside a window a ranked model is an even one. */
 static int64_t draw(const sampler *s, stream *random, int64_t low, int64_t high)
 {
     const csr_matrix *A = s->A;
     bool everywhere = high - low == A->cols;
     if (s->model->popularity == COLUMNS_RANKED && everywhere) return draw_ranked(s, random);
-    if (s->model->popularity == COLUMNS_BY_LENGTH && A->row_ptr[high] > A->row_ptr[low])
+    if (s->model->popularity == COLUMNS_BY_LENGTH && A->row_ptr[high] > A->row_ptr[low]) {
+        if (everywhere) prefetch_draws(s, random);
         return row_of_entry(s, A->row_ptr[low] + below(random, A->row_ptr[high] - A->row_ptr[low]));
+    }
     return low + below(random, high - low);
 }
 
