@@ -58,7 +58,6 @@ static void arrive(async_queue *q, unsigned group)
 
 void simt_async_finish(worker *self)
 {
-    if (!self->async_queues) return;
     async_queue *q = my_queue(self);
     arrive(q, q->group + 1);
     q->group = 0;

@@ -174,9 +174,9 @@ static void set_watch(long long nanoseconds)
 /* Runs in whatever thread the timer's signal reached. */
 static void tick(void)
 {
-    for (int i = 0; i < MAX_OS_THREADS && simt_workers[i]; i++) {
-        worker *w = simt_workers[i];
-        if (!__atomic_load_n(&w->job, __ATOMIC_ACQUIRE)) continue;
+    for (int i = 0; i < simt_settings.threads; i++) {
+        worker *w = simt_worker_number(i);
+        if (!w || !__atomic_load_n(&w->job, __ATOMIC_ACQUIRE)) continue;
         uint64_t now = __atomic_load_n(&w->blocks_started, __ATOMIC_RELAXED);
         if (now != w->watched_block) {
             w->watched_block = now;

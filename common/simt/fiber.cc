@@ -104,7 +104,7 @@ static void lane_main(void)
         lane *me = self->running;
         warp *w = me->home;
         self->job->entry(self->job->arguments);
-        simt_async_finish(self);
+        if (self->async_queues) simt_async_finish(self);
         retire(self, me);
         int next = next_lane(w, (int)me->index);
         if (next != NO_LANE && w->fresh >> next & 1) {

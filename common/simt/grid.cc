@@ -9,7 +9,6 @@
 #include "simt/simt.h"
 
 #include <mutex>
-#include <omp.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -57,7 +56,7 @@ static worker *enter_worker(int index)
         if (p == MAP_FAILED) return nullptr;
         worker *fresh = (worker *)p;
         if (!simt_shared_open(fresh)) return nullptr;
-        simt_workers[index] = fresh;
+        __atomic_store_n(&simt_workers[index], fresh, __ATOMIC_RELEASE);
     }
     worker *self = simt_workers[index];
     static __thread int os_thread;
@@ -77,9 +76,10 @@ static void stop_others(const launch *job, const worker *self)
 {
     for (bool busy = true; busy;) {
         busy = false;
-        for (int i = 0; i < MAX_OS_THREADS && simt_workers[i]; i++) {
-            const worker *other = simt_workers[i];
-            if (other == self || __atomic_load_n(&other->job, __ATOMIC_SEQ_CST) != job) continue;
+        for (int i = 0; i < simt_settings.threads; i++) {
+            const worker *other = simt_worker_number(i);
+            if (!other || other == self) continue;
+            if (__atomic_load_n(&other->job, __ATOMIC_SEQ_CST) != job) continue;
             simt_interrupt(other);
             busy = true;
         }
@@ -87,14 +87,13 @@ static void stop_others(const launch *job, const worker *self)
     }
 }
 
-/* One OS thread's share of a launch. */
-static void work(launch *job, int index, int threads)
+void simt_work(launch *job, int index)
 {
     worker *self = enter_worker(index);
     if (!self) return; /* others will do its share; see simt_launch for the first */
     __atomic_store_n(&self->job, job, __ATOMIC_SEQ_CST);
     /* Several blocks at a time, while there are plenty: fewer visits to the shared counter. */
-    uint64_t chunk = job->blocks / (8 * (uint64_t)threads);
+    uint64_t chunk = job->blocks / (8 * (uint64_t)job->threads);
     chunk = chunk < 1 ? 1 : chunk > 64 ? 64 : chunk;
     while (!__atomic_load_n(&job->stop, __ATOMIC_SEQ_CST)) {
         uint64_t begin = __atomic_fetch_add(&job->next, chunk, __ATOMIC_RELAXED);
@@ -156,16 +155,11 @@ extern "C" void simt_launch(const simt_launch_config *config, void (*entry)(void
     }
     /* Waking other OS threads takes longer than 1024 empty CUDA threads do. */
     bool small = job.blocks == 1 || job.blocks * job.block_threads <= 1024;
-    int threads = small ? 1
-                        : (int)(job.blocks < (uint64_t)simt_settings.threads
-                                    ? job.blocks
-                                    : (uint64_t)simt_settings.threads);
+    job.threads = small ? 1 : (int)min(job.blocks, (uint64_t)simt_settings.threads);
     simt_watch_begin();
-    if (threads == 1) {
-        work(&job, 0, 1);
-    } else {
-#pragma omp parallel num_threads(threads)
-        work(&job, omp_get_thread_num(), threads);
-    }
+    if (job.threads == 1)
+        simt_work(&job, 0);
+    else
+        simt_work_together(&job);
     simt_watch_end();
 }

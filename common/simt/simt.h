@@ -1,7 +1,7 @@
 /*
  * simt.h - the private structures of the CPU backend, shared by the files of this folder.
  *
- *   grid.cc          checks a launch, deals its blocks to OS threads
+ *   grid.cc          checks a launch, deals its blocks to OS threads; os_threads.cc: those
  *   block.cc         runs one block: rounds over its warps, the barrier, deadlock
  *   fiber.cc         stacks and the start and end of a CUDA thread; fiber.h: handing over
  *   switch_*.S       the context switch itself
@@ -33,6 +33,7 @@
 #undef blockIdx
 #undef blockDim
 #undef gridDim
+#undef __noinline__
 
 struct warp;
 struct worker;
@@ -106,6 +107,7 @@ struct launch {
     size_t argument_bytes;
     unsigned block_threads;
     uint64_t blocks;
+    int threads;                                 /* OS threads that may share them */
     const struct shared_variable *static_shared; /* of the kernel, to be poisoned */
     size_t static_shared_count;
     uint64_t next; /* the first block nobody has taken; atomic */
@@ -161,7 +163,7 @@ struct worker {
 };
 
 extern __thread worker *simt_worker; /* of this OS thread; NULL until it first runs a block */
-extern worker *simt_workers[MAX_OS_THREADS]; /* all of them, then NULLs */
+extern worker *simt_workers[MAX_OS_THREADS]; /* those that have run something; atomic */
 
 /* From the environment: SIMT_THREADS, SIMT_ORDER, SIMT_TIMEOUT. */
 struct simt_settings {
@@ -173,12 +175,24 @@ extern simt_settings simt_settings;
 
 #define SIMT_CALLER __builtin_return_address(0)
 
+/* Worker number i < simt_settings.threads, or NULL. */
+static inline worker *simt_worker_number(int i)
+{
+    return __atomic_load_n(&simt_workers[i], __ATOMIC_ACQUIRE);
+}
+
 static inline unsigned lowest(uint32_t set)
 {
     return (unsigned)__builtin_ctz(set);
 }
 
-/* ---- grid.cc, block.cc, fiber.cc, warp.cc -------------------------------------------------- */
+/* ---- grid.cc, os_threads.cc, block.cc, fiber.cc, warp.cc
+ * -------------------------------------------------- */
+
+/* One OS thread's share of a launch; number 0 is the one that launched. */
+void simt_work(launch *job, int index);
+/* The same on all of job->threads; returns when all blocks are done. */
+void simt_work_together(launch *job);
 
 /* Runs one block; false if it failed, with the reason in self->failed. */
 bool simt_run_block(worker *self, uint64_t number);
@@ -213,7 +227,7 @@ bool simt_shared_open(worker *self);
 void simt_shared_poison(worker *self);
 bool simt_shared_holds(const worker *self, const void *pointer, size_t bytes);
 
-/* The running thread has ended: what it copied arrives. */
+/* The running thread has ended: what it copied arrives. Only if there are queues. */
 void simt_async_finish(worker *self);
 void simt_async_forget(worker *self);
 
