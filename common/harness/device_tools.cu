@@ -19,7 +19,8 @@ __global__ void checksum_kernel(const uint32_t *__restrict__ words, size_t count
 
 cudaError_t device_checksum(const void *d_data, size_t bytes, uint64_t *hash)
 {
-    const int threads = 256, blocks = 1024;
+    const int threads = 256, most_blocks = 1024;
+    const int blocks = (int)min((size_t)most_blocks, bytes / 4 / threads + 1);
     unsigned long long *d_hash = NULL, result = 0;
     cudaError_t error;
     CUDA_TRY_GOTO(error, done, cudaMalloc((void **)&d_hash, sizeof *d_hash));

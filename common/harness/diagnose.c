@@ -39,6 +39,8 @@ static void place(const problem *p, const comparison *c, char *text, size_t byte
                  first);
     else if (c->longest_bad == 0)
         snprintf(text, bytes, "only empty rows");
+    else if (c->longest_good == 0 && c->shortest_bad > 0)
+        snprintf(text, bytes, "in every row that is not empty");
     else if (c->shortest_bad > c->longest_good)
         snprintf(text, bytes, "only rows longer than %lld nonzeros", (long long)c->longest_good);
     else if (c->longest_bad < c->shortest_good)

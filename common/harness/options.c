@@ -251,9 +251,8 @@ enum status options_parse(int argc, char **argv, options *o, error_text *error)
                     argv[optind + 2]);
     if (!o->check && !o->bench)
         return fail(error, STATUS_USAGE, "--check-only and --bench-only exclude each other");
-    if (o->sweep && (o->tune || o->num_settings))
-        return fail(error, STATUS_USAGE,
-                    "--sweep tries every setting: it excludes --tune and --set");
+    if (o->sweep && o->tune)
+        return fail(error, STATUS_USAGE, "--sweep and --tune exclude each other");
     if (optind < argc) o->dataset = argv[optind];
     if (optind + 1 < argc) return parse_widths(argv[optind + 1], o, error);
     return STATUS_OK;

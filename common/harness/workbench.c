@@ -187,7 +187,8 @@ static bool surroundings_intact(const trial *t)
     return true;
 }
 
-/* A contender that is right on an output of zeros and wrong on one of NaN adds to what it finds. */
+/* A contender that is right on an output of zeros and wrong on one of NaN adds to what it finds (or
+ * leaves out what is zero, if only empty rows are wrong). */
 static bool right_on_zeros(const trial *t)
 {
     comparison c;
@@ -213,14 +214,15 @@ static bool results_vary(const trial *t)
 static bool check(const trial *t, bool later)
 {
     outcome *out = t->out;
+    const comparison *c = &out->comparison;
     char text[200];
-    if (!compare(t, &out->comparison)) return false;
-    if (out->comparison.bad == 0) return surroundings_intact(t);
-    if (later && out->comparison.unwritten == out->comparison.elements)
-        return set_back(out, STATUS_WRONG, "later runs wrote nothing: the first result was kept");
-    if (right_on_zeros(t))
+    if (!compare(t, &out->comparison) || !surroundings_intact(t)) return false;
+    if (c->bad == 0) return true;
+    if (c->longest_bad > 0 && right_on_zeros(t))
         return set_back(out, STATUS_WRONG, "does not zero the output: adds to what it held before");
-    diagnose(t->w->problem, &out->comparison, text, sizeof text);
+    if (later && c->unwritten == c->elements)
+        return set_back(out, STATUS_WRONG, "later runs wrote nothing: the first result was kept");
+    diagnose(t->w->problem, c, text, sizeof text);
     return set_back(out, STATUS_WRONG, "%s%s%s", text, later ? ", in later runs only" : "",
                     results_vary(t) ? "; results differ from run to run: a race?" : "");
 }

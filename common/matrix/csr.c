@@ -74,17 +74,25 @@ static int64_t first_decrease(const csr_matrix *A)
     return first;
 }
 
-/* The first entry with a column out of range or a value that is not finite, or A->nnz. */
-static int64_t first_bad_entry(const csr_matrix *A)
+/* The first entry with a column out of range, or A->nnz. */
+static int64_t first_bad_column(const csr_matrix *A)
 {
     int64_t first = A->nnz;
     uint32_t cols = (uint32_t)A->cols;
 #pragma omp parallel for reduction(min : first)
-    for (int64_t k = 0; k < A->nnz; k++) {
-        bool bad = (uint32_t)A->col_idx[k] >= cols; /* a negative column is a huge unsigned one */
-        if (A->values) bad |= !isfinite(A->values[k]);
-        if (bad && k < first) first = k;
-    }
+    for (int64_t k = 0; k < A->nnz; k++)
+        if ((uint32_t)A->col_idx[k] >= cols && k < first)
+            first = k; /* negative: huge as unsigned */
+    return first;
+}
+
+/* The first entry with a value that is not finite, or A->nnz. */
+static int64_t first_nonfinite_value(const csr_matrix *A)
+{
+    int64_t first = A->nnz;
+#pragma omp parallel for reduction(min : first)
+    for (int64_t k = 0; k < A->nnz; k++)
+        if (!isfinite(A->values[k]) && k < first) first = k;
     return first;
 }
 
@@ -125,15 +133,21 @@ enum status csr_validate(const csr_matrix *A, const char *source, error_text *er
                     "%s: the row offsets end at %" PRId64 ", but there are %" PRId64 " nonzeros",
                     source, A->row_ptr[A->rows], A->nnz);
 
-    int64_t k = first_bad_entry(A);
+    int64_t k = first_bad_column(A);
     if (k == A->nnz) return STATUS_OK;
-    row = row_of_entry(A, k);
-    if (A->col_idx[k] < 0 || A->col_idx[k] >= A->cols)
-        return fail(error, STATUS_DATASET,
-                    "%s: row %" PRId64 ": column %" PRId32 " is outside the matrix (%" PRId64
-                    " columns)",
-                    source, row, A->col_idx[k], A->cols);
     return fail(error, STATUS_DATASET,
-                "%s: row %" PRId64 ": the value at column %" PRId32 " is not finite in fp32",
-                source, row, A->col_idx[k]);
+                "%s: row %" PRId64 ": column %" PRId32 " is outside the matrix (%" PRId64
+                " columns)",
+                source, row_of_entry(A, k), A->col_idx[k], A->cols);
+}
+
+enum status csr_require_finite(const csr_matrix *A, error_text *error)
+{
+    if (!A->values) return STATUS_OK;
+    int64_t k = first_nonfinite_value(A);
+    if (k == A->nnz) return STATUS_OK;
+    return fail(error, STATUS_DATASET,
+                "row %" PRId64 ": the value at column %" PRId32
+                " is not finite in fp32, so no result could be checked",
+                row_of_entry(A, k), A->col_idx[k]);
 }

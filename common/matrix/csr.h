@@ -38,9 +38,13 @@ enum status csr_alloc(csr_matrix *A, int64_t rows, int64_t cols, int64_t nnz, bo
 void csr_free(csr_matrix *A);
 
 /* Checks every invariant above: sizes in range, row_ptr[0] == 0, row_ptr monotone and ending at
- * nnz, every column in [0, cols), every value finite. The message names `source`, the first bad
+ * nnz, every column in [0, cols). The message names `source`, the first bad
  * row (0-based) and the reason. */
 enum status csr_validate(const csr_matrix *A, const char *source, error_text *error);
+
+/* STATUS_DATASET, naming the first such row, if a value is infinite or NaN: files may hold those,
+ * but a product with them can be checked against no bound. */
+enum status csr_require_finite(const csr_matrix *A, error_text *error);
 
 /* A list of coordinates, as text formats give them; grown by coo_push, turned into CSR once. */
 typedef struct coo_list {

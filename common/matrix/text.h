@@ -158,7 +158,7 @@ static inline enum status text_int(text_input *in, const char *what, int64_t lea
 }
 
 /* Reads a decimal number from the current line, after blanks: the nearest fp32 number to what is
- * written. One that is not finite in fp32 ("inf", "nan", "1e39") is refused. */
+ * written, or what "inf" and "nan" name. A number beyond fp32 ("1e39") is refused. */
 enum status text_float(text_input *in, const char *what, float *value, error_text *error);
 
 #endif

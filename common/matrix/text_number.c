@@ -128,10 +128,14 @@ static bool round_decimal(const decimal *d, float *value)
     return true;
 }
 
-static bool names_no_number(const char *p)
+/* The end of "inf", "-Infinity", "NaN" ... at p, or NULL. */
+static const char *scan_nonfinite(const char *p)
 {
+    static const char *const NAMES[] = {"infinity", "inf", "nan"}; /* the longest first */
     if (*p == '-' || *p == '+') p++;
-    return strncasecmp(p, "nan", 3) == 0 || strncasecmp(p, "inf", 3) == 0;
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
+        if (strncasecmp(p, NAMES[i], strlen(NAMES[i])) == 0) return p + strlen(NAMES[i]);
+    return NULL;
 }
 
 enum status text_float(text_input *in, const char *what, float *value, error_text *error)
@@ -139,12 +143,14 @@ enum status text_float(text_input *in, const char *what, float *value, error_tex
     text_skip_blanks(in);
     decimal d;
     const char *end = scan_decimal(in->at, &d);
-    if (!end || !ends_at(in, end)) {
-        if (!names_no_number(in->at)) return text_expected(in, what, error);
-        char wanted[128];
-        snprintf(wanted, sizeof wanted, "%s that is finite", what);
-        return text_expected(in, wanted, error);
+    if (!end) {
+        end = scan_nonfinite(in->at);
+        if (!end || !ends_at(in, end)) return text_expected(in, what, error);
+        *value = strtof(in->at, NULL);
+        in->at = end;
+        return STATUS_OK;
     }
+    if (!ends_at(in, end)) return text_expected(in, what, error);
     if (!round_decimal(&d, value)) {
         *value = strtof(in->at, NULL); /* reads "1.5" so, as no program here sets a locale */
         if (!isfinite(*value)) {

@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-enum { MAX_TUNABLES = 4, MAX_TUNABLE_VALUES = 8, MAX_OPERANDS = 8 };
+enum { MAX_TUNABLES = 6, MAX_TUNABLE_VALUES = 8, MAX_OPERANDS = 8 };
 
 /* ---- contenders ------------------------------------------------------------------------------ */
 

@@ -3,6 +3,7 @@
  */
 #include "ops/spmm.h"
 
+#include "matrix/memory.h"
 #include "matrix/random.h"
 
 #include <math.h>
@@ -43,25 +44,44 @@ static void fill_B(const problem *p, float *B, const uint8_t *column_used)
         }
 }
 
+/* Allocates what the operands need beyond A's own arrays. */
+static enum status allocate(problem *p, error_text *error)
+{
+    const csr_matrix *A = p->A;
+    const size_t row_ptr = (A->rows + 1) * sizeof(int32_t);
+    const size_t values = A->values ? 0 : (A->nnz + 1) * sizeof(float);
+    const size_t B = ((size_t)A->cols * p->N + 1) * sizeof(float);
+    enum status status = memory_check(row_ptr + values + B, "B and the copies of A", error);
+    if (status != STATUS_OK) return status;
+    spmm_inputs *own = calloc(1, sizeof *own);
+    p->own = own;
+    if (own) {
+        own->row_ptr = malloc(row_ptr);
+        own->values = values ? malloc(values) : NULL;
+        own->B = malloc(B);
+        if (own->row_ptr && (own->values || !values) && own->B) return STATUS_OK;
+    }
+    destroy(p);
+    return fail(error, STATUS_MEMORY, "no memory for B and the copies of A");
+}
+
 static enum status create(problem *p, error_text *error)
 {
     const csr_matrix *A = p->A;
-    enum status status = STATUS_MEMORY;
-    uint8_t *column_used = NULL;
     if (A->nnz > INT32_MAX)
         return fail(error, STATUS_MEMORY,
                     "%lld nonzeros need 64-bit row offsets on the device; the SpMM labs take at "
                     "most %d",
                     (long long)A->nnz, INT32_MAX);
-    size_t b_elements = (size_t)A->cols * p->N;
-    spmm_inputs *own = calloc(1, sizeof *own);
-    if (!own) goto no_memory;
-    p->own = own;
-    own->row_ptr = malloc((A->rows + 1) * sizeof *own->row_ptr);
-    own->values = A->values ? NULL : malloc((A->nnz + 1) * sizeof *own->values);
-    own->B = malloc((b_elements + 1) * sizeof *own->B);
-    column_used = calloc(A->cols + 1, 1);
-    if (!own->row_ptr || (!own->values && !A->values) || !own->B || !column_used) goto no_memory;
+    enum status status = csr_require_finite(A, error);
+    if (status == STATUS_OK) status = allocate(p, error);
+    if (status != STATUS_OK) return status;
+    spmm_inputs *own = p->own;
+    uint8_t *column_used = calloc(A->cols + 1, 1);
+    if (!column_used) {
+        destroy(p);
+        return fail(error, STATUS_MEMORY, "no memory to mark the columns of A");
+    }
 
     for (int64_t i = 0; i <= A->rows; i++)
         own->row_ptr[i] = (int32_t)A->row_ptr[i];
@@ -74,25 +94,17 @@ static enum status create(problem *p, error_text *error)
             own->values[k] = random_symmetric(stream, k);
     }
     fill_B(p, own->B, column_used);
+    free(column_used);
 
+    float *values = own->values ? own->values : A->values;
     p->inputs[ROW_PTR] = (operand){"A.row_ptr", own->row_ptr, (A->rows + 1) * sizeof(int32_t)};
     p->inputs[COL_IDX] = (operand){"A.col_idx", A->col_idx, A->nnz * sizeof(int32_t)};
-    p->inputs[VALUES] =
-        (operand){"A.values", own->values ? own->values : A->values, A->nnz * sizeof(float)};
-    p->inputs[B_DENSE] = (operand){"B", own->B, b_elements * sizeof(float)};
+    p->inputs[VALUES] = (operand){"A.values", values, A->nnz * sizeof(float)};
+    p->inputs[B_DENSE] = (operand){"B", own->B, (size_t)A->cols * p->N * sizeof(float)};
     p->num_inputs = 4;
     p->out_rows = A->rows;
     p->out_cols = p->N;
-    status = STATUS_OK;
-    goto done;
-
-no_memory:
-    destroy(p);
-    fail(error, STATUS_MEMORY, "host memory: B of %lld x %d (%.1f GB) does not fit",
-         (long long)A->cols, p->N, b_elements * 4e-9);
-done:
-    free(column_used);
-    return status;
+    return STATUS_OK;
 }
 
 /* Summing n products in fp32, in any order and with or without fused multiply-add, is off by at

@@ -20,8 +20,9 @@ __global__ void spmm_warp_per_row_kernel(int rows, int N, const int *__restrict_
                                          const float *__restrict__ values,
                                          const float *__restrict__ B, float *__restrict__ C)
 {
-    const int row = blockIdx.x * WARPS + warp_id();
-    const int j = blockIdx.y * WARP_SIZE + lane_id();
+    const int warp = threadIdx.x / WARP_SIZE, lane = threadIdx.x % WARP_SIZE;
+    const int row = blockIdx.x * WARPS + warp;
+    const int j = blockIdx.y * WARP_SIZE + lane;
     if (row >= rows || j >= N) return;
     /* BEGIN STUDENT */
     float sum = 0;

@@ -21,7 +21,7 @@ __global__ void spmm_shared_tiles_kernel(int rows, int N, const int *__restrict_
 {
     __shared__ int tile_col[WARPS][TILE];
     __shared__ float tile_value[WARPS][TILE];
-    const int warp = warp_id(), lane = lane_id();
+    const int warp = threadIdx.x / WARP_SIZE, lane = threadIdx.x % WARP_SIZE;
     const int row = blockIdx.x * WARPS + warp;
     const int j = blockIdx.y * WARP_SIZE + lane;
     if (row >= rows) return; /* the whole warp leaves: no lane is missed at a barrier */
@@ -36,6 +36,7 @@ __global__ void spmm_shared_tiles_kernel(int rows, int N, const int *__restrict_
         }
         __syncwarp(); /* the tile is complete before anyone reads it */
         if (j < N)
+#pragma unroll 8 /* the tile is at hand, so eight loads of B can be on their way at once */
             for (int k = 0; k < count; k++)
                 sum += tile_value[warp][k] * B[(size_t)tile_col[warp][k] * N + j];
         __syncwarp(); /* everyone has read the tile before it is overwritten */

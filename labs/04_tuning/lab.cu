@@ -1,34 +1,38 @@
 /*
- * Lab 4 - tuning: how much of A to stage at once, and how many columns of C a warp computes.
+ * Lab 4 - tuning: how much of A to stage at once, and how many columns of C a lane computes.
  *
  * Idea      D: the tile holds 32 * D nonzeros, so that barriers come D times less often.
- *           C: a lane keeps C sums, for columns 32 apart, so that a tile is used C times.
- *           Both are compile-time constants: the inner loops unroll and the sums live in registers.
- * Changed   Lab 3 is the case D = 1, C = 1.
+ *           C: a lane computes C neighbouring columns, which it loads with one instruction of 4 * C
+ *           bytes; the tile is read once for all of them, and a row needs C times fewer warps.
+ * Changed   Lab 3 is D = 1, C = 1. New too: loads of B go out in batches of IN_FLIGHT even at the
+ *           ragged end of a row, and the block asks for registers so few that 64 warps fit an SM.
  * Run       make lab4 && ./lab4 ddi 256 --set D=2,C=4        (on a GPU: --sweep, --tune)
  * Watch     Slot d * 32 + lane of the tile is loaded by `lane`: 32 lanes, 32 banks. The transposed
  *           layout [lane][d] would put D lanes on every bank.
  */
+#include "device/vec.cuh"
 #include "device/warp.cuh"
 #include "ops/spmm.h"
 
-constexpr int WARPS = 4;
+constexpr int WARPS = 4;          /* a block */
+constexpr int BLOCKS_PER_SM = 16; /* 16 * 4 = 64 warps, all an SM holds */
+constexpr int IN_FLIGHT = 4;
 
 /* Positions in spmm_plan.tuning. */
 enum { TUNE_D, TUNE_C };
 
 template <int D, int C>
-__global__ void spmm_tuning_kernel(int rows, int N, const int *__restrict__ row_ptr,
-                                   const int *__restrict__ col_idx,
-                                   const float *__restrict__ values, const float *__restrict__ B,
-                                   float *__restrict__ out)
+__global__ void __launch_bounds__(WARPS *WARP_SIZE, BLOCKS_PER_SM)
+    spmm_tuning_kernel(int rows, int N, const int *__restrict__ row_ptr,
+                       const int *__restrict__ col_idx, const float *__restrict__ values,
+                       const float *__restrict__ B, float *__restrict__ out)
 {
     constexpr int TILE = WARP_SIZE * D;
     __shared__ int tile_col[WARPS][TILE];
     __shared__ float tile_value[WARPS][TILE];
-    const int warp = warp_id(), lane = lane_id();
+    const int warp = threadIdx.x / WARP_SIZE, lane = threadIdx.x % WARP_SIZE;
     const int row = blockIdx.x * WARPS + warp;
-    const int j = blockIdx.y * WARP_SIZE * C + lane; /* this lane's columns: j, j + 32, ... */
+    const int j = (blockIdx.y * WARP_SIZE + lane) * C; /* this lane's columns: j .. j + C - 1 */
     if (row >= rows) return;
     /* BEGIN STUDENT */
     const int end = row_ptr[row + 1];
@@ -40,18 +44,23 @@ __global__ void spmm_tuning_kernel(int rows, int N, const int *__restrict__ row_
             tile_value[warp][k] = values[start + k];
         }
         __syncwarp();
-        for (int k = 0; k < count; k++) {
-            const float value = tile_value[warp][k];
-            const float *b = B + (size_t)tile_col[warp][k] * N + j;
+        for (int k = 0; k < count; k += IN_FLIGHT) {
+            float a[IN_FLIGHT] = {}, b[IN_FLIGHT][C] = {};
 #pragma unroll
-            for (int c = 0; c < C; c++)
-                if (j + c * WARP_SIZE < N) sum[c] += value * b[c * WARP_SIZE];
+            for (int u = 0; u < IN_FLIGHT; u++)
+                if (k + u < count && j < N) {
+                    a[u] = tile_value[warp][k + u];
+                    load_vector(b[u], &B[(size_t)tile_col[warp][k + u] * N + j]);
+                }
+#pragma unroll
+            for (int u = 0; u < IN_FLIGHT; u++)
+#pragma unroll
+                for (int c = 0; c < C; c++)
+                    sum[c] += a[u] * b[u][c];
         }
         __syncwarp();
     }
-#pragma unroll
-    for (int c = 0; c < C; c++)
-        if (j + c * WARP_SIZE < N) out[(size_t)row * N + j + c * WARP_SIZE] = sum[c];
+    if (j < N) store_vector(&out[(size_t)row * N + j], sum);
     /* END STUDENT */
 }
 
@@ -68,12 +77,23 @@ static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStre
 {
     const spmm_matrix &A = plan->A;
     if (A.rows == 0) return cudaSuccess;
-    const int d = plan->tuning[TUNE_D], c = plan->tuning[TUNE_C], columns = WARP_SIZE * c;
+    const int d = plan->tuning[TUNE_D];
+    int c = plan->tuning[TUNE_C];
+    while (plan->N % c) /* a vector must not straddle two rows of B */
+        c /= 2;
     spmm_kernel *kernel = KERNELS[d / 2][c / 2];
-    const dim3 grid((A.rows + WARPS - 1) / WARPS, (plan->N + columns - 1) / columns);
+    const dim3 grid((A.rows + WARPS - 1) / WARPS, (plan->N + WARP_SIZE * c - 1) / (WARP_SIZE * c));
     kernel<<<grid, WARPS * WARP_SIZE, 0, stream>>>(A.rows, plan->N, A.d_row_ptr, A.d_col_idx,
                                                    A.d_values, B, C);
     return cudaGetLastError();
+}
+
+/* The widest vector that leaves no lane without a column. */
+static void choose(const row_stats *stats, int N, int *tuning)
+{
+    (void)stats;
+    tuning[TUNE_D] = 1;
+    tuning[TUNE_C] = N >= 4 * WARP_SIZE ? 4 : N >= 2 * WARP_SIZE ? 2 : 1;
 }
 
 static spmm_contender lab4 = {
@@ -81,13 +101,14 @@ static spmm_contender lab4 = {
         {
             .lab = 4,
             .name = "tuning",
-            .summary = "D and C: nonzeros a batch, columns a warp, and their tuner",
+            .summary = "D and C: nonzeros a batch, columns a lane, and their tuner",
             .tunables =
                 {
-                    {"D", "32 D nonzeros are staged between two barriers", {1, 2, 4}, 3, 2},
-                    {"C", "a warp computes 32 C columns", {1, 2, 4}, 3, 1},
+                    {"D", "32 D nonzeros are staged between two barriers", {1, 2, 4}, 3},
+                    {"C", "a lane computes C neighbouring columns", {1, 2, 4}, 3},
                 },
         },
+    .choose = choose,
     .run = run,
 };
 SPMM_REGISTER(lab4)

@@ -1,121 +1,148 @@
 /*
- * Lab 5 - split rows: no warp gets more than SPLIT nonzeros.
+ * Lab 5 - split rows: equal work for every warp, and for every lane of it.
  *
- * Idea      A row is cut into segments of SPLIT nonzeros. Its first segment, the head, is stored
- *           plainly, which also zeroes empty rows; a second launch adds the further ones, the
- * tails, with atomics. Only rows that really are split pay for them, and C needs no memset. Changed
- * Lab 4's kernel becomes segment_sum(), called by one kernel over rows and one over tails; SPLIT, D
- * and C follow from row-length statistics and N. Run       make lab5 && ./lab5 arxiv 32 Watch The
- * longest row bounds the time of labs 1 to 4 on skewed graphs (arxiv, youtube, am).
+ * Idea      Between warps: a row is cut into segments of SPLIT nonzeros. The first one, its head,
+ * is stored plainly, which also zeroes empty rows; a second launch adds the others, the tails, with
+ * atomics. Only rows that really are split pay for them, and C needs no memset. Inside a warp:
+ * LANES lanes with C columns each cover what a warp computes of a row; the 32 / LANES groups of
+ * lanes take different nonzeros and add up their sums at the end. Changed   Lab 4's kernel becomes
+ * segment_sum(), called by one kernel over rows and one over tails. Lab 4 is SPLIT = 0, LANES = 32.
+ * Run       make lab5 && ./lab5 arxiv 32
+ * Watch     The longest row bounds the time of labs 1 to 4 on skewed graphs (arxiv, youtube, am).
  */
 #include "device/cuda_try.h"
+#include "device/vec.cuh"
 #include "device/warp.cuh"
 #include "ops/spmm.h"
 #include "segments.h"
 
 #include <stdlib.h>
 
-constexpr int WARPS = 4;
+constexpr int WARPS = 4;          /* a block */
+constexpr int BLOCKS_PER_SM = 16; /* 16 * 4 = 64 warps, all an SM holds */
+constexpr int IN_FLIGHT = 4;
 
 /* Positions in spmm_plan.tuning. */
-enum { TUNE_SPLIT, TUNE_D, TUNE_C, TUNE_HOST };
+enum { TUNE_SPLIT, TUNE_D, TUNE_C, TUNE_LANES, TUNE_HOST };
 
-/* One warp: sum[c] = the product of nonzeros start .. end-1 with column j + 32 c of B. */
-template <int D, int C>
-__device__ void segment_sum(int start, int end, int N, int j, const int *__restrict__ col_idx,
-                            const float *__restrict__ values, const float *__restrict__ B,
-                            float (&sum)[C])
+/* What both kernels are given. */
+struct product {
+    int N, split, tile; /* tile = 32 * D nonzeros */
+    const int *__restrict__ row_ptr, *__restrict__ col_idx;
+    const float *__restrict__ values, *__restrict__ B;
+    float *__restrict__ C;
+};
+
+/* One warp: sum = nonzeros start .. end-1 times columns j .. j+C-1 of B, the same in every group.
+ */
+template <int C, int LANES>
+__device__ void segment_sum(const product &p, int start, int end, int j, float (&sum)[C])
 {
-    constexpr int TILE = WARP_SIZE * D;
-    __shared__ int tile_col[WARPS][TILE];
-    __shared__ float tile_value[WARPS][TILE];
-    const int warp = warp_id();
-    for (; start < end; start += TILE) {
-        const int count = min(TILE, end - start);
-        for (int k = lane_id(); k < count; k += WARP_SIZE) {
-            tile_col[warp][k] = col_idx[start + k];
-            tile_value[warp][k] = values[start + k];
-        }
+    constexpr int GROUPS = WARP_SIZE / LANES;
+    extern __shared__ int2 tiles[]; /* (column, value) pairs, p.tile for each warp */
+    int2 *const tile = tiles + threadIdx.x / WARP_SIZE * p.tile;
+    const int lane = threadIdx.x % WARP_SIZE, group = lane / LANES;
+    for (; start < end; start += p.tile) {
+        const int count = min(p.tile, end - start);
+        for (int k = lane; k < count; k += WARP_SIZE)
+            tile[k] = make_int2(p.col_idx[start + k], __float_as_int(p.values[start + k]));
         __syncwarp();
-        for (int k = 0; k < count; k++) {
-            const float value = tile_value[warp][k];
-            const float *b = B + (size_t)tile_col[warp][k] * N + j;
+        for (int k = group; k < count; k += GROUPS * IN_FLIGHT) {
+            float a[IN_FLIGHT] = {}, b[IN_FLIGHT][C] = {};
 #pragma unroll
-            for (int c = 0; c < C; c++)
-                if (j + c * WARP_SIZE < N) sum[c] += value * b[c * WARP_SIZE];
+            for (int u = 0; u < IN_FLIGHT; u++)
+                if (k + u * GROUPS < count && j < p.N) {
+                    const int2 nonzero = tile[k + u * GROUPS];
+                    a[u] = __int_as_float(nonzero.y);
+                    load_vector(b[u], &p.B[(size_t)nonzero.x * p.N + j]);
+                }
+#pragma unroll
+            for (int u = 0; u < IN_FLIGHT; u++)
+#pragma unroll
+                for (int c = 0; c < C; c++)
+                    sum[c] += a[u] * b[u][c];
         }
         __syncwarp();
     }
+#pragma unroll
+    for (int distance = LANES; distance < WARP_SIZE; distance *= 2)
+#pragma unroll
+        for (int c = 0; c < C; c++)
+            sum[c] += __shfl_xor_sync(FULL_MASK, sum[c], distance);
 }
 
 /* One warp per row: its first `split` nonzeros, stored. */
-template <int D, int C>
-__global__ void spmm_heads_kernel(int rows, int N, int split, const int *__restrict__ row_ptr,
-                                  const int *__restrict__ col_idx, const float *__restrict__ values,
-                                  const float *__restrict__ B, float *__restrict__ out)
+template <int C, int LANES>
+__global__ void __launch_bounds__(WARPS *WARP_SIZE, BLOCKS_PER_SM)
+    spmm_heads_kernel(product p, int rows)
 {
-    const int row = blockIdx.x * WARPS + warp_id();
-    const int j = blockIdx.y * WARP_SIZE * C + lane_id();
+    const int row = blockIdx.x * WARPS + threadIdx.x / WARP_SIZE;
+    const int lane = threadIdx.x % WARP_SIZE, j = (blockIdx.y * LANES + lane % LANES) * C;
     if (row >= rows) return;
     /* BEGIN STUDENT */
-    const int start = row_ptr[row], end = min(row_ptr[row + 1] - start, split) + start;
+    const int start = p.row_ptr[row], length = p.row_ptr[row + 1] - start;
     float sum[C] = {};
-    segment_sum<D, C>(start, end, N, j, col_idx, values, B, sum);
-#pragma unroll
-    for (int c = 0; c < C; c++)
-        if (j + c * WARP_SIZE < N) out[(size_t)row * N + j + c * WARP_SIZE] = sum[c];
+    segment_sum<C, LANES>(p, start, start + min(length, p.split), j, sum);
+    if (j < p.N && lane < LANES) store_vector(&p.C[(size_t)row * p.N + j], sum);
     /* END STUDENT */
 }
 
 /* One warp per tail: its up to `split` nonzeros, added to what the head stored. */
-template <int D, int C>
-__global__ void spmm_tails_kernel(tail_list tails, int N, int split,
-                                  const int *__restrict__ row_ptr, const int *__restrict__ col_idx,
-                                  const float *__restrict__ values, const float *__restrict__ B,
-                                  float *__restrict__ out)
+template <int C, int LANES>
+__global__ void __launch_bounds__(WARPS *WARP_SIZE, BLOCKS_PER_SM)
+    spmm_tails_kernel(product p, tail_list tails)
 {
-    const int tail = blockIdx.x * WARPS + warp_id();
-    const int j = blockIdx.y * WARP_SIZE * C + lane_id();
+    const int tail = blockIdx.x * WARPS + threadIdx.x / WARP_SIZE;
+    const int lane = threadIdx.x % WARP_SIZE, j = (blockIdx.y * LANES + lane % LANES) * C;
     if (tail >= tails.count) return;
     /* BEGIN STUDENT */
     const int row = tails.d_row[tail], start = tails.d_start[tail];
-    const int end = min(row_ptr[row + 1] - start, split) + start;
+    const int length = p.row_ptr[row + 1] - start;
     float sum[C] = {};
-    segment_sum<D, C>(start, end, N, j, col_idx, values, B, sum);
-#pragma unroll
-    for (int c = 0; c < C; c++)
-        if (j + c * WARP_SIZE < N) atomicAdd(&out[(size_t)row * N + j + c * WARP_SIZE], sum[c]);
+    segment_sum<C, LANES>(p, start, start + min(length, p.split), j, sum);
+    if (j < p.N && lane < LANES)
+        for (int c = 0; c < C; c++)
+            atomicAdd(&p.C[(size_t)row * p.N + j + c], sum[c]);
     /* END STUDENT */
 }
 
-template <int D, int C>
-static cudaError_t launch(const spmm_plan *plan, const float *B, float *out, cudaStream_t stream)
+template <int C, int LANES>
+static cudaError_t launch(const product &p, int rows, const tail_list &tails, cudaStream_t stream)
 {
-    const spmm_matrix &A = plan->A;
-    const tail_list &tails = *(const tail_list *)plan->state;
-    const int split = plan->tuning[TUNE_SPLIT] ? plan->tuning[TUNE_SPLIT] : A.nnz;
-    const int slices = (plan->N + WARP_SIZE * C - 1) / (WARP_SIZE * C);
-    const dim3 heads_grid((A.rows + WARPS - 1) / WARPS, slices);
-    spmm_heads_kernel<D, C><<<heads_grid, WARPS * WARP_SIZE, 0, stream>>>(
-        A.rows, plan->N, split, A.d_row_ptr, A.d_col_idx, A.d_values, B, out);
+    const int slices = (p.N + LANES * C - 1) / (LANES * C);
+    const size_t shared = WARPS * p.tile * sizeof(int2);
+    const dim3 heads((rows + WARPS - 1) / WARPS, slices);
+    spmm_heads_kernel<C, LANES><<<heads, WARPS * WARP_SIZE, shared, stream>>>(p, rows);
     CUDA_TRY(cudaGetLastError());
     if (tails.count == 0) return cudaSuccess;
-    const dim3 tails_grid((tails.count + WARPS - 1) / WARPS, slices);
-    spmm_tails_kernel<D, C><<<tails_grid, WARPS * WARP_SIZE, 0, stream>>>(
-        tails, plan->N, split, A.d_row_ptr, A.d_col_idx, A.d_values, B, out);
+    const dim3 rest((tails.count + WARPS - 1) / WARPS, slices);
+    spmm_tails_kernel<C, LANES><<<rest, WARPS * WARP_SIZE, shared, stream>>>(p, tails);
     return cudaGetLastError();
 }
 
-static cudaError_t run(const spmm_plan *plan, const float *B, float *out, cudaStream_t stream)
+static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStream_t stream)
 {
-    typedef cudaError_t launcher(const spmm_plan *, const float *, float *, cudaStream_t);
+    typedef cudaError_t launcher(const product &, int, const tail_list &, cudaStream_t);
     static launcher *const LAUNCH[3][3] = {
-        {launch<1, 1>, launch<1, 2>, launch<1, 4>},
-        {launch<2, 1>, launch<2, 2>, launch<2, 4>},
-        {launch<4, 1>, launch<4, 2>, launch<4, 4>},
+        {launch<1, 8>, launch<1, 16>, launch<1, 32>},
+        {launch<2, 8>, launch<2, 16>, launch<2, 32>},
+        {launch<4, 8>, launch<4, 16>, launch<4, 32>},
     };
-    if (plan->A.rows == 0) return cudaSuccess;
-    return LAUNCH[plan->tuning[TUNE_D] / 2][plan->tuning[TUNE_C] / 2](plan, B, out, stream);
+    const spmm_matrix &A = plan->A;
+    const int *tuning = plan->tuning;
+    const product p = {.N = plan->N,
+                       .split = tuning[TUNE_SPLIT] ? tuning[TUNE_SPLIT] : A.nnz,
+                       .tile = WARP_SIZE * tuning[TUNE_D],
+                       .row_ptr = A.d_row_ptr,
+                       .col_idx = A.d_col_idx,
+                       .values = A.d_values,
+                       .B = B,
+                       .C = C};
+    if (A.rows == 0) return cudaSuccess;
+    int c = tuning[TUNE_C];
+    while (plan->N % c) /* a vector must not straddle two rows of B */
+        c /= 2;
+    return LAUNCH[c / 2][tuning[TUNE_LANES] / 16](p, A.rows, *(tail_list *)plan->state, stream);
 }
 
 static void release(spmm_plan *plan)
@@ -137,13 +164,18 @@ static cudaError_t prepare(spmm_plan *plan)
     return error;
 }
 
-/* The rule: see README.md, "Choosing". */
+/* The rule; README.md tells how it was found. */
 static void choose(const row_stats *stats, int N, int *tuning)
 {
-    const bool uneven = stats->max > 256 && stats->cov > 1;
-    tuning[TUNE_SPLIT] = uneven ? 128 : 0;
-    tuning[TUNE_D] = 2;
-    tuning[TUNE_C] = N > WARP_SIZE ? 2 : 1;
+    int c = 4, lanes = 8;
+    while (N % c) /* the widest vectors that fit a row of B ... */
+        c /= 2;
+    while (lanes < WARP_SIZE && lanes * c < N) /* ... and no more lanes than cover it */
+        lanes *= 2;
+    tuning[TUNE_SPLIT] = stats->max > 64 ? 64 : 0;
+    tuning[TUNE_D] = 1;
+    tuning[TUNE_C] = c;
+    tuning[TUNE_LANES] = lanes;
 }
 
 static spmm_contender lab5 = {
@@ -156,7 +188,11 @@ static spmm_contender lab5 = {
                 {
                     {"SPLIT", "nonzeros a segment; 0: rows stay whole", {0, 32, 64, 128, 256}, 5},
                     {"D", "32 D nonzeros are staged between two barriers", {1, 2, 4}, 3},
-                    {"C", "a warp computes 32 C columns", {1, 2, 4}, 3},
+                    {"C", "a lane computes C neighbouring columns", {1, 2, 4}, 3},
+                    {"LANES",
+                     "lanes that share a nonzero; other groups take others",
+                     {8, 16, 32},
+                     3},
                     {"HOST", "1: list the tails on the host", {0, 1}, 2, 0, true},
                 },
         },

@@ -222,12 +222,6 @@ static void refuses_contents(void **state)
     check_refused(parts, "data.npy holds 3 elements, but 2 are due");
 
     make_csr(parts);
-    parts[DATA].array = NPY("'<f4'", "(3,)", (float[]){1, NAN, 1});
-    check_refused(parts, "row 0: the value at column 2 is not finite in fp32");
-    parts[DATA].array = NPY("'<f8'", "(3,)", (double[]){1, 1, 1e300});
-    check_refused(parts, "row 1: the value at column 1 is not finite in fp32");
-    parts[DATA].array = NPY("'<f2'", "(3,)", (uint16_t[]){0, 0x7c00, 0});
-    check_refused(parts, "row 0: the value at column 2 is not finite in fp32");
     parts[DATA].array = NPY("'<c8'", "(3,)", (float[]){1, 0, 1, 0, 1, 0});
     check_refused(parts, "b.zip:data.npy: arrays of type 'c8' are not read");
     parts[DATA].array = NPY("'|S4'", "(3,)", (char[]){"123412341234"});
