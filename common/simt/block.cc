@@ -71,6 +71,7 @@ static void begin_block(worker *self, uint64_t number)
     self->block_number = number;
     self->block = {(unsigned)(number % grid.x), (unsigned)(number / grid.x % grid.y),
                    (unsigned)(number / grid.x / grid.y)};
+    self->timed_out = 0;
     __atomic_store_n(&self->blocks_started, self->blocks_started + 1, __ATOMIC_RELAXED);
     self->warps_used = (job->block_threads + WARP_LANES - 1) / WARP_LANES;
     self->threads_exited = 0;

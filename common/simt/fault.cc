@@ -55,35 +55,36 @@ static void go_on_in_scheduler(ucontext_t *c, const worker *self)
 #error "the CPU backend needs x86-64 or AArch64"
 #endif
 
+/* The lane on whose stack the processor was; NULL if no lane was running: then there is no
+ * scheduler to go back to. */
+static const lane *interrupted_lane(const worker *self, const ucontext_t *c)
+{
+    bool guard;
+    return self && self->running ? simt_stack_holding(self, stack_pointer(c), &guard) : nullptr;
+}
+
 /* Collects where it stopped and, from the stack, what looks like return addresses into the program:
  * it may have stopped in the C library (memset on a bad pointer) or in this backend. */
-static void collect_sites(struct fault *f, const ucontext_t *c)
+static void collect_sites(struct fault *f, const ucontext_t *c, const lane *stack_end)
 {
     const int most = sizeof f->sites / sizeof f->sites[0];
     uintptr_t at = code_address(c);
     f->site_count = 0;
     if (simt_in_program_text(at)) f->sites[f->site_count++] = (const void *)(at + 1);
     if (f->on_stack_guard) return; /* nothing there to read */
-    const uintptr_t *sp = (const uintptr_t *)stack_pointer(c);
-    for (int i = 0; i < 64 && f->site_count < most; i++)
-        if (simt_in_program_text(sp[i])) f->sites[f->site_count++] = (const void *)sp[i];
+    const uintptr_t *word = (const uintptr_t *)stack_pointer(c);
+    for (int i = 0; i < 64 && word + i < (const uintptr_t *)stack_end && f->site_count < most; i++)
+        if (simt_in_program_text(word[i])) f->sites[f->site_count++] = (const void *)word[i];
 }
 
-/* Whether a lane was running, on its own stack: only then is there a scheduler to go back to. */
-static bool in_lane(const worker *self, const ucontext_t *c)
-{
-    bool guard;
-    return self && self->running && simt_on_lane_stack(self, stack_pointer(c), &guard);
-}
-
-static void leave_lane(worker *self, int signal, int code, uintptr_t address, ucontext_t *c)
+static void leave_lane(worker *self, int signal, int code, uintptr_t address, ucontext_t *c,
+                       const lane *stack_end)
 {
     struct fault *f = &self->fault;
     f->code = code;
     f->address = address;
-    f->on_stack_guard = false;
-    simt_on_lane_stack(self, address, &f->on_stack_guard);
-    collect_sites(f, c);
+    simt_stack_holding(self, address, &f->on_stack_guard);
+    collect_sites(f, c, stack_end);
     f->signal = signal;
     go_on_in_scheduler(c, self);
 }
@@ -97,8 +98,9 @@ static void on_crash(int signal, siginfo_t *info, void *context)
 {
     ucontext_t *c = (ucontext_t *)context;
     worker *self = simt_worker;
-    if (in_lane(self, c)) {
-        leave_lane(self, signal, info->si_code, (uintptr_t)info->si_addr, c);
+    const lane *stack_end = interrupted_lane(self, c);
+    if (stack_end) {
+        leave_lane(self, signal, info->si_code, (uintptr_t)info->si_addr, c, stack_end);
         return;
     }
     /* Host code crashed: it does so again when this returns, and then meets what was there before
@@ -162,7 +164,6 @@ void simt_fault_to_failure(worker *self)
 
 static timer_t watch;
 static bool have_watch;
-static const int TICKS = 4; /* per time limit */
 
 static void set_watch(long long nanoseconds)
 {
@@ -174,14 +175,15 @@ static void set_watch(long long nanoseconds)
 /* Runs in whatever thread the timer's signal reached. */
 static void tick(void)
 {
+    long long now = simt_nanoseconds();
     for (int i = 0; i < simt_settings.threads; i++) {
         worker *w = simt_worker_number(i);
         if (!w || !__atomic_load_n(&w->job, __ATOMIC_ACQUIRE)) continue;
-        uint64_t now = __atomic_load_n(&w->blocks_started, __ATOMIC_RELAXED);
-        if (now != w->watched_block) {
-            w->watched_block = now;
-            w->ticks = 0;
-        } else if (++w->ticks >= TICKS) {
+        uint64_t block = __atomic_load_n(&w->blocks_started, __ATOMIC_RELAXED);
+        if (block != w->watched_block) {
+            w->watched_block = block;
+            w->watched_since = now;
+        } else if (now - w->watched_since >= simt_settings.timeout * 1000000000LL) {
             w->timed_out = 1;
             simt_interrupt(w);
             set_watch(10000000); /* again soon: the lane may just be inside the C library */
@@ -206,15 +208,16 @@ static void on_interrupt(int, siginfo_t *info, void *context)
     ucontext_t *c = (ucontext_t *)context;
     /* Not in the C library, where the lane may hold a lock; not in the scheduler, which looks at
      * job->stop itself. Whoever sent this will send another. */
-    if (in_lane(self, c) && simt_in_program_text(code_address(c)) &&
+    const lane *stack_end = interrupted_lane(self, c);
+    if (stack_end && simt_in_program_text(code_address(c)) &&
         (self->timed_out || __atomic_load_n(&self->job->stop, __ATOMIC_RELAXED)))
-        leave_lane(self, SIGURG, 0, 0, c);
+        leave_lane(self, SIGURG, 0, 0, c, stack_end);
     errno = saved_errno;
 }
 
 void simt_watch_begin(void)
 {
-    if (have_watch) set_watch(simt_settings.timeout * 1000000000LL / TICKS);
+    if (have_watch) set_watch(simt_settings.timeout * 1000000000LL / 8);
 }
 void simt_watch_end(void)
 {

@@ -8,7 +8,7 @@
 
 /* A thread may use 64 KB of local memory. The odd 9 lines of 64 B keep equal frames of different
  * lanes out of the same cache sets: with a power-of-two stride a shuffle takes twice as long. */
-static const size_t USABLE = 64 << 10, PAGE = 4096;
+static const size_t USABLE = 64 << 10, PAGE = (size_t)sysconf(_SC_PAGESIZE);
 static const size_t STRIDE = USABLE + 2 * PAGE + 9 * 64;
 
 /* Every guard page costs the process two of the 65 530 mappings that Linux allows by default. With
@@ -41,14 +41,16 @@ static bool map_stacks(worker *self)
     return true;
 }
 
-bool simt_on_lane_stack(const worker *self, uintptr_t address, bool *guard)
+const lane *simt_stack_holding(const worker *self, uintptr_t address, bool *guard)
 {
+    *guard = false;
     for (unsigned slab = 0; slab < self->stack_count / WARP_LANES; slab++) {
         if (address < self->stack_low[slab] || address >= self->stack_high[slab]) continue;
-        *guard = (address - self->stack_low[slab]) % STRIDE < 2 * PAGE;
-        return true;
+        size_t offset = address - self->stack_low[slab];
+        *guard = offset % STRIDE < 2 * PAGE;
+        return self->stacks[slab * WARP_LANES + offset / STRIDE];
     }
-    return false;
+    return nullptr;
 }
 
 void simt_abandon_lanes(worker *self)

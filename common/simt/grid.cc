@@ -90,7 +90,8 @@ static void stop_others(const launch *job, const worker *self)
 void simt_work(launch *job, int index)
 {
     worker *self = enter_worker(index);
-    if (!self) return; /* others will do its share; see simt_launch for the first */
+    if (!self) return;      /* others will do its share; see simt_launch for the first */
+    self->blocks_started++; /* for the watch: this is not the block of some launch long ago */
     __atomic_store_n(&self->job, job, __ATOMIC_SEQ_CST);
     /* Several blocks at a time, while there are plenty: fewer visits to the shared counter. */
     uint64_t chunk = job->blocks / (8 * (uint64_t)job->threads);

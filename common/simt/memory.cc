@@ -1,24 +1,26 @@
 /*
  * memory.cc - device memory.
  *
- * One range of addresses is reserved for it, far larger than any machine's memory; allocations are
- * cut from it in ascending order, each on pages of its own with an inaccessible page behind:
+ * One range of addresses is reserved for it, sixteen times as large as the machine's memory;
+ * allocations are cut from it in ascending order, each on pages of its own with an inaccessible
+ * page behind:
  *
  *     | guard | 0xFF ... | allocation, 0xFF at first | < 256 bytes 0xFF | guard | 0xFF ...
  *
  * An allocation ends as close to its guard as its 256-byte alignment lets it, so reading past the
  * end gives NaN for at most 255 bytes and then faults. Freed pages go back to the operating system
- * and their addresses stay forbidden, so use after free faults; addresses are used again only when
- * all of the range has been used, by then many terabytes ago.
+ * and their addresses stay forbidden, so use after free faults; an address is used again only when
+ * the whole range has been.
  */
 #include "simt/simt.h"
 
 #include <map>
 #include <mutex>
 #include <sys/mman.h>
+#include <unistd.h>
 
-static const size_t PAGE = 4096, ALIGNMENT = 256;
-static const size_t MOST_RESERVED = (size_t)16 << 40, LEAST_RESERVED = (size_t)1 << 30;
+static const size_t PAGE = (size_t)sysconf(_SC_PAGESIZE), ALIGNMENT = 256;
+static const size_t LEAST_RESERVED = (size_t)1 << 30;
 static const size_t HUGE_PAGE = 2 << 20;
 
 struct allocation {
@@ -40,20 +42,6 @@ struct arena {
 };
 static arena &device = *new arena(); /* leaked: it must outlive static destructors */
 
-static bool reserve(void)
-{
-    for (size_t bytes = MOST_RESERVED; bytes >= LEAST_RESERVED; bytes /= 2) {
-        void *p =
-            mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (p == MAP_FAILED) continue;
-        device.begin = (uintptr_t)p;
-        device.end = device.begin + bytes;
-        device.next = device.begin + PAGE;
-        return true;
-    }
-    return false;
-}
-
 void simt_host_memory(size_t *available, size_t *total)
 {
     *available = *total = 0;
@@ -66,6 +54,23 @@ void simt_host_memory(size_t *available, size_t *total)
         if (sscanf(line, "MemTotal: %zu", &kilobytes) == 1) *total = kilobytes << 10;
     }
     fclose(file);
+}
+
+static bool reserve(void)
+{
+    size_t available, total;
+    simt_host_memory(&available, &total);
+    for (size_t bytes = 16 * (total & ~(PAGE - 1)); bytes >= LEAST_RESERVED;
+         bytes = bytes / 2 & ~(PAGE - 1)) {
+        void *p =
+            mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (p == MAP_FAILED) continue;
+        device.begin = (uintptr_t)p;
+        device.end = device.begin + bytes;
+        device.next = device.begin + PAGE;
+        return true;
+    }
+    return false;
 }
 
 /* Finds `bytes` of pages that no live allocation has, from device.next upwards and, once, from the

@@ -155,9 +155,9 @@ struct worker {
     failure failed;
     struct fault fault;
     volatile int timed_out;
-    uint64_t watched_block; /* what blocks_started was at the last tick of the watch */
-    int ticks;              /* since it changed */
-    int os_thread;          /* whom to send signals */
+    uint64_t watched_block;  /* what blocks_started was at the last tick of the watch */
+    long long watched_since; /* and since when, in nanoseconds */
+    int os_thread;           /* whom to send signals */
     void *signal_stack;
     warp warps[MAX_WARPS];
 };
@@ -201,7 +201,9 @@ bool simt_run_block(worker *self, uint64_t number);
 lane *simt_start_lane(worker *self, warp *w, unsigned index);
 /* Forgets every lane: all stacks become idle. */
 void simt_abandon_lanes(worker *self);
-bool simt_on_lane_stack(const worker *self, uintptr_t address, bool *guard);
+/* The lane at the end of the stack that holds the address, NULL if none does; and whether the
+ * address is that of the stack's guard page. */
+const lane *simt_stack_holding(const worker *self, uintptr_t address, bool *guard);
 
 /* Waits until all live lanes of `mask` are here, then returns this lane's w->out. */
 uint64_t simt_meet(uint32_t mask, uint64_t value, const collective *what, const void *site);
@@ -256,7 +258,7 @@ void simt_watch_end(void);
 /* Takes a lane of this worker off its stack if one runs on and on. */
 void simt_interrupt(const worker *other);
 
-/* "labs/02_warp_per_row/lab.cu:41", or "an unknown line (address 0x...)". */
+/* "labs/02_warp_per_row/lab.cu:41", or "an unknown line (0x... in the program)". */
 void simt_source_line(const void *site, char *text, size_t size);
 /* Whether a code address belongs to a kernel, not to this backend or the device wrappers. */
 bool simt_is_kernel_code(const void *site);

@@ -83,7 +83,8 @@ void simt_source_line(const void *site, char *text, size_t size)
 {
     const frames &all = frames_of(site);
     if (all.empty()) {
-        snprintf(text, size, "an unknown line (address %p)", site);
+        snprintf(text, size, "an unknown line (0x%zx in the program)",
+                 (size_t)site - 1 - simt_load_address());
         return;
     }
     const std::string *line = &all[0];
