@@ -12,7 +12,8 @@
 #include "ops/spmm.h"
 
 constexpr int WARPS = 4;        /* a block; each works alone */
-constexpr int TILE = WARP_SIZE; /* nonzeros a batch: one a lane */
+constexpr int TILE = WARP_SIZE; /* nonzeros staged at once: one a lane */
+constexpr int IN_FLIGHT = 8;    /* loads of B on their way at once */
 
 __global__ void spmm_shared_tiles_kernel(int rows, int N, const int *__restrict__ row_ptr,
                                          const int *__restrict__ col_idx,
@@ -26,7 +27,8 @@ __global__ void spmm_shared_tiles_kernel(int rows, int N, const int *__restrict_
     const int j = blockIdx.y * WARP_SIZE + lane;
     if (row >= rows) return; /* the whole warp leaves: no lane is missed at a barrier */
     /* BEGIN STUDENT */
-    const int end = row_ptr[row + 1];
+    const int end = row_ptr[row + 1],
+              column = min(j, N - 1); /* lanes beyond N only help to load A */
     float sum = 0;
     for (int start = row_ptr[row]; start < end; start += TILE) {
         const int count = min(TILE, end - start);
@@ -35,10 +37,15 @@ __global__ void spmm_shared_tiles_kernel(int rows, int N, const int *__restrict_
             tile_value[warp][lane] = values[start + lane];
         }
         __syncwarp(); /* the tile is complete before anyone reads it */
-        if (j < N)
-#pragma unroll 8 /* the tile is at hand, so eight loads of B can be on their way at once */
-            for (int k = 0; k < count; k++)
-                sum += tile_value[warp][k] * B[(size_t)tile_col[warp][k] * N + j];
+        for (int k = 0; k < count; k += IN_FLIGHT) {
+            float b[IN_FLIGHT];
+#pragma unroll
+            for (int u = 0; u < IN_FLIGHT; u++) /* past the end: the last one again, unused */
+                b[u] = B[(size_t)tile_col[warp][min(k + u, count - 1)] * N + column];
+#pragma unroll
+            for (int u = 0; u < IN_FLIGHT; u++)
+                if (k + u < count) sum += tile_value[warp][k + u] * b[u];
+        }
         __syncwarp(); /* everyone has read the tile before it is overwritten */
     }
     if (j < N) C[(size_t)row * N + j] = sum;

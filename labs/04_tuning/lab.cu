@@ -14,9 +14,9 @@
 #include "device/warp.cuh"
 #include "ops/spmm.h"
 
-constexpr int WARPS = 4;          /* a block */
-constexpr int BLOCKS_PER_SM = 16; /* 16 * 4 = 64 warps, all an SM holds */
-constexpr int IN_FLIGHT = 4;
+constexpr int WARPS = 4;             /* a block */
+constexpr int BLOCKS_PER_SM = 16;    /* 16 * 4 = 64 warps, all an SM holds */
+constexpr int FLOATS_IN_FLIGHT = 16; /* a lane's loads of B on their way at once, in registers */
 
 /* Positions in spmm_plan.tuning. */
 enum { TUNE_D, TUNE_C };
@@ -28,6 +28,7 @@ __global__ void __launch_bounds__(WARPS *WARP_SIZE, BLOCKS_PER_SM)
                        const float *__restrict__ B, float *__restrict__ out)
 {
     constexpr int TILE = WARP_SIZE * D;
+    constexpr int IN_FLIGHT = FLOATS_IN_FLIGHT / C;
     __shared__ int tile_col[WARPS][TILE];
     __shared__ float tile_value[WARPS][TILE];
     const int warp = threadIdx.x / WARP_SIZE, lane = threadIdx.x % WARP_SIZE;
@@ -35,7 +36,7 @@ __global__ void __launch_bounds__(WARPS *WARP_SIZE, BLOCKS_PER_SM)
     const int j = (blockIdx.y * WARP_SIZE + lane) * C; /* this lane's columns: j .. j + C - 1 */
     if (row >= rows) return;
     /* BEGIN STUDENT */
-    const int end = row_ptr[row + 1];
+    const int end = row_ptr[row + 1], column = min(j, N - C);
     float sum[C] = {};
     for (int start = row_ptr[row]; start < end; start += TILE) {
         const int count = min(TILE, end - start);
@@ -45,18 +46,15 @@ __global__ void __launch_bounds__(WARPS *WARP_SIZE, BLOCKS_PER_SM)
         }
         __syncwarp();
         for (int k = 0; k < count; k += IN_FLIGHT) {
-            float a[IN_FLIGHT] = {}, b[IN_FLIGHT][C] = {};
+            float b[IN_FLIGHT][C];
 #pragma unroll
             for (int u = 0; u < IN_FLIGHT; u++)
-                if (k + u < count && j < N) {
-                    a[u] = tile_value[warp][k + u];
-                    load_vector(b[u], &B[(size_t)tile_col[warp][k + u] * N + j]);
-                }
+                load_vector(b[u], &B[(size_t)tile_col[warp][min(k + u, count - 1)] * N + column]);
 #pragma unroll
             for (int u = 0; u < IN_FLIGHT; u++)
 #pragma unroll
                 for (int c = 0; c < C; c++)
-                    sum[c] += a[u] * b[u][c];
+                    if (k + u < count) sum[c] += tile_value[warp][k + u] * b[u][c];
         }
         __syncwarp();
     }

@@ -18,9 +18,9 @@
 
 #include <stdlib.h>
 
-constexpr int WARPS = 4;          /* a block */
-constexpr int BLOCKS_PER_SM = 16; /* 16 * 4 = 64 warps, all an SM holds */
-constexpr int IN_FLIGHT = 4;
+constexpr int WARPS = 4;             /* a block */
+constexpr int BLOCKS_PER_SM = 16;    /* 16 * 4 = 64 warps, all an SM holds */
+constexpr int FLOATS_IN_FLIGHT = 16; /* a lane's loads of B on their way at once, in registers */
 
 /* Positions in spmm_plan.tuning. */
 enum { TUNE_SPLIT, TUNE_D, TUNE_C, TUNE_LANES, TUNE_HOST };
@@ -38,29 +38,30 @@ struct product {
 template <int C, int LANES>
 __device__ void segment_sum(const product &p, int start, int end, int j, float (&sum)[C])
 {
-    constexpr int GROUPS = WARP_SIZE / LANES;
+    constexpr int GROUPS = WARP_SIZE / LANES, IN_FLIGHT = FLOATS_IN_FLIGHT / C;
     extern __shared__ int2 tiles[]; /* (column, value) pairs, p.tile for each warp */
     int2 *const tile = tiles + threadIdx.x / WARP_SIZE * p.tile;
     const int lane = threadIdx.x % WARP_SIZE, group = lane / LANES;
+    const int column = min(j, p.N - C); /* lanes beyond N only help to load A */
     for (; start < end; start += p.tile) {
         const int count = min(p.tile, end - start);
+#pragma unroll 1 /* D rounds at most: unrolling would only make the code longer */
         for (int k = lane; k < count; k += WARP_SIZE)
             tile[k] = make_int2(p.col_idx[start + k], __float_as_int(p.values[start + k]));
         __syncwarp();
         for (int k = group; k < count; k += GROUPS * IN_FLIGHT) {
-            float a[IN_FLIGHT] = {}, b[IN_FLIGHT][C] = {};
+            float a[IN_FLIGHT], b[IN_FLIGHT][C];
 #pragma unroll
-            for (int u = 0; u < IN_FLIGHT; u++)
-                if (k + u * GROUPS < count && j < p.N) {
-                    const int2 nonzero = tile[k + u * GROUPS];
-                    a[u] = __int_as_float(nonzero.y);
-                    load_vector(b[u], &p.B[(size_t)nonzero.x * p.N + j]);
-                }
+            for (int u = 0; u < IN_FLIGHT; u++) {
+                const int2 nonzero = tile[min(k + u * GROUPS, count - 1)];
+                a[u] = __int_as_float(nonzero.y);
+                load_vector(b[u], &p.B[(size_t)nonzero.x * p.N + column]);
+            }
 #pragma unroll
             for (int u = 0; u < IN_FLIGHT; u++)
 #pragma unroll
                 for (int c = 0; c < C; c++)
-                    sum[c] += a[u] * b[u][c];
+                    if (k + u * GROUPS < count) sum[c] += a[u] * b[u][c];
         }
         __syncwarp();
     }
@@ -74,7 +75,7 @@ __device__ void segment_sum(const product &p, int start, int end, int j, float (
 /* One warp per row: its first `split` nonzeros, stored. */
 template <int C, int LANES>
 __global__ void __launch_bounds__(WARPS *WARP_SIZE, BLOCKS_PER_SM)
-    spmm_heads_kernel(product p, int rows)
+    spmm_heads_kernel(const __grid_constant__ product p, int rows)
 {
     const int row = blockIdx.x * WARPS + threadIdx.x / WARP_SIZE;
     const int lane = threadIdx.x % WARP_SIZE, j = (blockIdx.y * LANES + lane % LANES) * C;
@@ -90,7 +91,7 @@ __global__ void __launch_bounds__(WARPS *WARP_SIZE, BLOCKS_PER_SM)
 /* One warp per tail: its up to `split` nonzeros, added to what the head stored. */
 template <int C, int LANES>
 __global__ void __launch_bounds__(WARPS *WARP_SIZE, BLOCKS_PER_SM)
-    spmm_tails_kernel(product p, tail_list tails)
+    spmm_tails_kernel(const __grid_constant__ product p, tail_list tails)
 {
     const int tail = blockIdx.x * WARPS + threadIdx.x / WARP_SIZE;
     const int lane = threadIdx.x % WARP_SIZE, j = (blockIdx.y * LANES + lane % LANES) * C;
@@ -164,15 +165,23 @@ static cudaError_t prepare(spmm_plan *plan)
     return error;
 }
 
-/* The rule; README.md tells how it was found. */
+/* The rule, found by --sweep on 13 graphs (README.md, "Choosing"). */
 static void choose(const row_stats *stats, int N, int *tuning)
 {
-    int c = 4, lanes = 8;
+    /* Four segments for each of the 132 * 64 warps of an H200 balance well; below 64 nonzeros a
+     * segment, and above 256, nothing is gained. */
+    int split = 64, c = 4, lanes = 8;
+    while (split < 256 && stats->nnz >= 2 * split * (4LL * 132 * 64))
+        split *= 2;
+    /* Almost regular, and nearly every row within one segment: a launch for the rest costs more. */
+    const int64_t p99 = stats->quantile[ROW_QUANTILES - 1];
+    if (stats->cov < 1 && p99 <= split) split = 0;
     while (N % c) /* the widest vectors that fit a row of B ... */
         c /= 2;
-    while (lanes < WARP_SIZE && lanes * c < N) /* ... and no more lanes than cover it */
+    while (lanes < WARP_SIZE && lanes * c < N) /* ... and no more lanes than cover it, ... */
         lanes *= 2;
-    tuning[TUNE_SPLIT] = stats->max > 64 ? 64 : 0;
+    if (lanes == WARP_SIZE && stats->mean > 16) lanes = 16; /* ... half of them for long rows */
+    tuning[TUNE_SPLIT] = split;
     tuning[TUNE_D] = 1;
     tuning[TUNE_C] = c;
     tuning[TUNE_LANES] = lanes;
