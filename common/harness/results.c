@@ -85,11 +85,14 @@ static const row *faster(const row *a, const row *b)
 void results_compare(row *rows, size_t count)
 {
     const row *best = NULL, *standard = NULL;
+    int vendors = 0;
     for (size_t i = 0; i < count; i++) {
         if (rows[i].lab || isnan(rows[i].median_ms)) continue;
         best = faster(best, &rows[i]);
         if (rows[i].is_vendor_default) standard = &rows[i];
+        vendors++;
     }
+    if (vendors < 2) best = NULL;              /* --vs default: the others were not run */
     const row *before = NULL, *current = NULL; /* of the labs that have a time */
     for (size_t i = 0; i < count; i++) {
         row *r = &rows[i];

@@ -8,6 +8,7 @@
 #include "harness/tuning.h"
 #include "harness/workbench.h"
 #include "matrix/dataset.h"
+#include "matrix/files.h"
 
 #include <math.h>
 #include <string.h>
@@ -123,6 +124,16 @@ static bool rows_go_to_stdout(const options *o)
     return is_standard_output(o->csv_path) || is_standard_output(o->json_path);
 }
 
+/* That the files can be written is found out before hours of measuring, not after. */
+static enum status check_writable(const char *path, error_text *error)
+{
+    output_file file;
+    if (!path || is_standard_output(path)) return STATUS_OK;
+    enum status status = output_open(&file, path, error);
+    if (status == STATUS_OK) output_discard(&file);
+    return status;
+}
+
 static void save_rows(session *s)
 {
     const options *o = s->options;
@@ -227,7 +238,9 @@ static enum status run_datasets(session *s, error_text *error)
 {
     char **names;
     size_t count;
-    enum status status = device_open(s->options->device, &s->device, error);
+    enum status status = check_writable(s->options->csv_path, error);
+    if (status == STATUS_OK) status = check_writable(s->options->json_path, error);
+    if (status == STATUS_OK) status = device_open(s->options->device, &s->device, error);
     if (status != STATUS_OK) return status;
     if (s->options->tune && !device_keeps_time())
         return fail(error, STATUS_SKIPPED,

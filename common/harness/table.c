@@ -43,25 +43,34 @@ static void print_heading(FILE *out, const problem *p, const row *r)
 
 /* ---- one line a contender -------------------------------------------------------------------- */
 
-/* The columns after "check", with the number each shows. */
+/* The columns after "check"; a title has two lines. Under simt only the first is shown. */
 static const struct {
-    const char *title;
+    const char *above, *title;
     int width, decimals;
     size_t offset;
 } COLUMNS[] = {
-    {"error/bound", 11, 3, offsetof(row, worst_error)},
-    {"median ms", 10, 4, offsetof(row, median_ms)},
-    {"IQR", 7, 4, offsetof(row, iqr_ms)},
-    {"batch ms", 9, 4, offsetof(row, batch_ms)},
-    {"GFLOP/s", 8, 0, offsetof(row, gflops)},
-    {"gather GB/s", 11, 0, offsetof(row, gather_gbs)},
-    {"roofline", 8, 2, offsetof(row, roofline_share)},
-    {"vs best", 7, 2, offsetof(row, speedup_vendor_best)},
-    {"vs default", 10, 2, offsetof(row, speedup_vendor_default)},
-    {"vs before", 9, 2, offsetof(row, speedup_lab_before)},
-    {"prepare ms", 10, 3, offsetof(row, prepare_ms)},
+    {"error/", "bound", 6, 3, offsetof(row, worst_error)},
+    {"median", "ms", 9, 4, offsetof(row, median_ms)},
+    {"IQR", "ms", 7, 4, offsetof(row, iqr_ms)},
+    {"", "GFLOP/s", 7, 0, offsetof(row, gflops)},
+    {"gather", "GB/s", 6, 0, offsetof(row, gather_gbs)},
+    {"roof-", "line", 5, 2, offsetof(row, roofline_share)},
+    {"over", "best", 6, 2, offsetof(row, speedup_vendor_best)},
+    {"over", "default", 7, 2, offsetof(row, speedup_vendor_default)},
+    {"over lab", "before", 8, 2, offsetof(row, speedup_lab_before)},
+    {"prepare", "ms", 8, 3, offsetof(row, prepare_ms)},
 };
 enum { NUM_COLUMNS = sizeof COLUMNS / sizeof COLUMNS[0], SIMT_COLUMNS = 1 };
+
+static bool is_cuda(const row *r)
+{
+    return !strcmp(r->backend, "cuda");
+}
+
+static int num_columns(const row *r)
+{
+    return is_cuda(r) ? NUM_COLUMNS : SIMT_COLUMNS;
+}
 
 static const char *verdict(const row *r)
 {
@@ -70,45 +79,53 @@ static const char *verdict(const row *r)
     return r->status;
 }
 
-static void contender_name(const row *r, char *text, size_t bytes)
+/* "lab4 tuning", with its settings where a sweep gives the lab several lines. */
+static void contender_name(const row *r, bool with_tuning, char *text, size_t bytes)
 {
-    if (r->lab)
-        snprintf(text, bytes, "lab%d %s%s%s", r->lab, r->contender, *r->tuning ? " " : "",
-                 r->tuning);
-    else
-        snprintf(text, bytes, "%s%s%s", r->contender,
-                 !strcmp(r->contender, r->vendor_best) ? " (best)" : "",
-                 !strcmp(r->contender, r->vendor_default) ? " (default)" : "");
+    char lab[12] = "";
+    if (r->lab) snprintf(lab, sizeof lab, "lab%d ", r->lab);
+    snprintf(text, bytes, "%s%s%s%s", lab, r->contender, with_tuning && *r->tuning ? " " : "",
+             with_tuning ? r->tuning : "");
 }
 
-static void print_line(FILE *out, const row *r, int name_width)
+static void print_titles(FILE *out, const row *r, int name_width)
 {
-    char name[160];
-    contender_name(r, name, sizeof name);
+    fprintf(out, "%-*s  %-5s", name_width, "", "");
+    for (int i = 0; i < num_columns(r); i++)
+        fprintf(out, "  %*s", COLUMNS[i].width, COLUMNS[i].above);
+    fprintf(out, "\n%-*s  %-5s", name_width, "contender", "check");
+    for (int i = 0; i < num_columns(r); i++)
+        fprintf(out, "  %*s", COLUMNS[i].width, COLUMNS[i].title);
+    if (!is_cuda(r)) fprintf(out, "  %-10s  %s", "time", "over vendor");
+    putc('\n', out);
+}
+
+static void print_line(FILE *out, const row *r, const char *name, int name_width)
+{
     const enum colour c = !strcmp(r->status, "ok")      ? GREEN
                           : !strcmp(r->status, "wrong") ? RED
                                                         : PLAIN;
     fprintf(out, "%-*s  %s%-5s%s", name_width, name, paint(out, c), verdict(r), paint(out, PLAIN));
-    const bool cuda = !strcmp(r->backend, "cuda");
-    for (int i = 0; i < (cuda ? NUM_COLUMNS : SIMT_COLUMNS); i++) {
+    for (int i = 0; i < num_columns(r); i++) {
         const double value = *(const double *)((const char *)r + COLUMNS[i].offset);
         if (isfinite(value))
             fprintf(out, "  %*.*f", COLUMNS[i].width, COLUMNS[i].decimals, value);
         else
             fprintf(out, "  %*s", COLUMNS[i].width, "-");
     }
-    if (!cuda) fprintf(out, "  %-10s  %s", "n/a (simt)", "n/a (no GPU)");
+    if (!is_cuda(r)) fprintf(out, "  %-10s  %s", "n/a (simt)", "n/a (no GPU)");
     putc('\n', out);
 }
 
-static void print_titles(FILE *out, const row *r, int name_width)
+/* What the table has no column for: which algorithms "best" and "default" are, and the settings. */
+static void print_notes(FILE *out, const row *rows, size_t count, bool swept)
 {
-    const bool cuda = !strcmp(r->backend, "cuda");
-    fprintf(out, "%-*s  %-5s", name_width, "contender", "check");
-    for (int i = 0; i < (cuda ? NUM_COLUMNS : SIMT_COLUMNS); i++)
-        fprintf(out, "  %*s", COLUMNS[i].width, COLUMNS[i].title);
-    if (!cuda) fprintf(out, "  %-10s  %s", "time", "vs vendor");
-    putc('\n', out);
+    if (*rows[0].vendor_best) fprintf(out, "best: %s\n", rows[0].vendor_best);
+    if (*rows[0].vendor_default) fprintf(out, "default: %s\n", rows[0].vendor_default);
+    if (is_cuda(&rows[0]) && isnan(rows[0].roofline_share))
+        fprintf(out, "roofline: unknown for this GPU until it is measured (make limits)\n");
+    for (size_t i = 0; i < count && !swept; i++)
+        if (*rows[i].tuning) fprintf(out, "lab%d: %s\n", rows[i].lab, rows[i].tuning);
 }
 
 /* ---- what went wrong ------------------------------------------------------------------------- */
@@ -117,8 +134,8 @@ static void print_failure(FILE *out, const row *r, const outcome *o)
 {
     char name[160];
     const comparison *c = &o->comparison;
-    contender_name(r, name, sizeof name);
-    fprintf(out, "\n%s%s%s: %s\n", paint(out, RED), name, paint(out, PLAIN), o->message);
+    contender_name(r, true, name, sizeof name);
+    fprintf(out, "%s%s%s: %s\n", paint(out, RED), name, paint(out, PLAIN), o->message);
     if (!c->bad) return;
     fprintf(out, "  %lld of %lld elements are wrong; the first:\n", (long long)c->bad,
             (long long)c->elements);
@@ -140,7 +157,7 @@ static void print_verdict(FILE *out, const row *r, const outcome *outcomes, size
         wrong += outcomes[i].status == STATUS_WRONG;
     }
     const bool pass = right && !wrong;
-    fprintf(out, "\n%s%s%s: %zu of %zu contenders right in all %lld elements",
+    fprintf(out, "%s%s%s: %zu of %zu contenders right in all %lld elements",
             paint(out, pass ? GREEN : RED), pass ? "PASS" : "FAIL", paint(out, PLAIN), right, count,
             (long long)(r->rows * r->N));
     if (wrong) fprintf(out, ", %zu wrong", wrong);
@@ -151,16 +168,23 @@ static void print_verdict(FILE *out, const row *r, const outcome *outcomes, size
 void table_print(FILE *out, const problem *p, const row *rows, const outcome *outcomes,
                  size_t count)
 {
+    char name[160];
     int name_width = 0;
+    bool swept = false;
+    for (size_t i = 1; i < count; i++)
+        swept |= rows[i].lab && rows[i].lab == rows[i - 1].lab;
     for (size_t i = 0; i < count; i++) {
-        char name[160];
-        contender_name(&rows[i], name, sizeof name);
+        contender_name(&rows[i], swept, name, sizeof name);
         if ((int)strlen(name) > name_width) name_width = (int)strlen(name);
     }
     print_heading(out, p, &rows[0]);
     print_titles(out, &rows[0], name_width);
-    for (size_t i = 0; i < count; i++)
-        print_line(out, &rows[i], name_width);
+    for (size_t i = 0; i < count; i++) {
+        contender_name(&rows[i], swept, name, sizeof name);
+        print_line(out, &rows[i], name, name_width);
+    }
+    putc('\n', out);
+    print_notes(out, rows, count, swept);
     for (size_t i = 0; i < count; i++)
         if (outcomes[i].status != STATUS_OK) print_failure(out, &rows[i], &outcomes[i]);
     print_verdict(out, &rows[0], outcomes, count);

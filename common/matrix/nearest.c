@@ -1,5 +1,7 @@
 #include "matrix/nearest.h"
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 enum { LONGEST_WORD = 63 };
@@ -25,18 +27,37 @@ static size_t edit_distance(const char *a, const char *b)
     return row[nb];
 }
 
+/* Whether `distance` changes leave a word of `letters` letters recognisable. */
+static bool is_near(size_t distance, size_t letters)
+{
+    return 3 * distance <= letters + 2;
+}
+
+/* How far `word` is from the beginning of `name`, for words that were cut short ("chek" for
+ * "check-only"); SIZE_MAX unless it has three letters that tell. */
+static size_t distance_to_beginning(const char *word, const char *name)
+{
+    size_t length = strnlen(word, LONGEST_WORD);
+    if (length < 3 || strnlen(name, LONGEST_WORD) <= length) return SIZE_MAX;
+    char beginning[LONGEST_WORD + 1] = "";
+    memcpy(beginning, name, length);
+    size_t distance = edit_distance(word, beginning);
+    return 3 * distance <= length ? distance : SIZE_MAX;
+}
+
 const char *nearest_match(const char *word, const char *const *candidates, size_t count)
 {
     const char *best = NULL;
-    size_t best_distance = 0;
+    size_t best_distance = SIZE_MAX;
     for (size_t i = 0; i < count; i++) {
         size_t distance = edit_distance(word, candidates[i]);
         size_t na = strnlen(word, LONGEST_WORD), nb = strnlen(candidates[i], LONGEST_WORD);
-        size_t longer = na > nb ? na : nb;
-        if (3 * distance <= longer + 2 && (!best || distance < best_distance)) {
+        if (is_near(distance, na > nb ? na : nb) && distance < best_distance) {
             best = candidates[i];
             best_distance = distance;
         }
     }
+    for (size_t i = 0; !best && i < count; i++)
+        if (distance_to_beginning(word, candidates[i]) != SIZE_MAX) best = candidates[i];
     return best;
 }

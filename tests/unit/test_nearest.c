@@ -19,6 +19,15 @@ static void suggests(void **state)
     assert_string_equal(nearest_match("dd", names, NAMES), "ddi");
 }
 
+/* Words cut short, but not so short that anything would do. */
+static void suggests_by_the_beginning(void **state)
+{
+    (void)state;
+    assert_string_equal(nearest_match("cit", names, NAMES), "citation");
+    assert_null(nearest_match("cxt", (const char *const[]){"collab"}, 1));
+    assert_null(nearest_match("ci", names, NAMES));
+}
+
 static void stays_silent(void **state)
 {
     (void)state;
@@ -43,6 +52,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(suggests),
+        cmocka_unit_test(suggests_by_the_beginning),
         cmocka_unit_test(stays_silent),
         cmocka_unit_test(survives_long_words),
     };
