@@ -1,0 +1,19 @@
+# csv.awk - reading RFC 4180 rows: csv_split(line, fields) fills fields[1..n] and returns n. Quoted
+# cells may hold commas and doubled quotes, not line breaks (the suite writes none).
+function csv_split(line, fields,    n, i, c, cell, quoted) {
+    n = 0
+    cell = ""
+    quoted = 0
+    for (i = 1; i <= length(line); i++) {
+        c = substr(line, i, 1)
+        if (quoted) {
+            if (c != "\"") cell = cell c
+            else if (substr(line, i + 1, 1) == "\"") { cell = cell c; i++ }
+            else quoted = 0
+        } else if (c == "\"") quoted = 1
+        else if (c == ",") { fields[++n] = cell; cell = "" }
+        else cell = cell c
+    }
+    fields[++n] = cell
+    return n
+}

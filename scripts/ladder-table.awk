@@ -1,0 +1,77 @@
+# ladder-table.awk - see ladder-table. Needs csv.awk. Rows come from one or more CSV files of the
+# suite's row schema; columns are found by name.
+
+FNR == 1 {
+    n = csv_split($0, name)
+    for (i = 1; i <= n; i++) column[name[i]] = i
+    next
+}
+{
+    csv_split($0, cell)
+    if (cell[column["l2"]] != "warm" || cell[column["flags"]] ~ /sweep|tune|check-only/) next
+    dataset = cell[column["dataset"]] (cell[column["origin"]] == "real" ? " (real)" : " (stand-in)")
+    N = cell[column["N"]] + 0
+    key = N SUBSEP dataset
+    if (!(key in seen)) {
+        seen[key] = 1
+        order[N, ++cases[N]] = dataset
+        if (cases[N] == 1) widths[++num_widths] = N
+    }
+    ms = cell[column["status"]] == "ok" ? cell[column["median_ms"]] + 0 : 0
+    lab = cell[column["lab"]] + 0
+    if (lab) {
+        time[key, lab] = ms
+        title[lab] = "lab" lab
+        if (lab > labs) labs = lab
+    } else if (ms) {
+        vendor = cell[column["contender"]]
+        if (vendor == cell[column["vendor_default"]]) standard[key] = ms
+        if (vendor == cell[column["vendor_best"]]) {
+            best[key] = ms
+            best_name[key] = vendor
+            sub(/^cuSPARSE /, "", best_name[key])
+        }
+    }
+    device = cell[column["device"]]
+    driver = cell[column["driver"]]
+    toolkit = cell[column["toolkit"]]
+    commits[cell[column["commit"]]] = 1
+}
+
+function show(ms) { return ms ? sprintf(ms < 1 ? "%.4f" : ms < 100 ? "%.3f" : "%.1f", ms) : "-" }
+
+# Adds a ratio to the geometric mean `which`, returns it as text.
+function ratio(which, other, own) {
+    if (!other || !own) return "-"
+    logs[which] += log(other / own)
+    counts[which]++
+    if (other > own) ahead[which]++
+    return sprintf("%.2f", other / own)
+}
+
+END {
+    for (c in commits) commit = commit (commit ? ", " : "") "`" c "`"
+    printf "%s, driver %s, CUDA %s, commit %s; fp32, warm L2, median ms.\n", device, driver, toolkit, commit
+    for (w = 1; w <= num_widths; w++) {
+        N = widths[w]
+        printf "\nN = %d\n\n| graph |", N
+        for (l = 1; l <= labs; l++) printf " lab%d |", l
+        printf " cuSPARSE default | best (which) | lab%d over default | over best |\n|---|", labs
+        for (l = 1; l <= labs + 4; l++) printf "---|"
+        print ""
+        split("", logs); split("", counts); split("", ahead)
+        for (i = 1; i <= cases[N]; i++) {
+            key = N SUBSEP order[N, i]
+            printf "| %s |", order[N, i]
+            for (l = 1; l <= labs; l++) printf " %s |", show(time[key, l])
+            own = time[key, labs]
+            printf " %s | %s (%s) | %s | %s |\n", show(standard[key]), show(best[key]), best_name[key],
+                ratio("default", standard[key], own), ratio("best", best[key], own)
+        }
+        printf "| geometric mean, and how many ahead |"
+        for (l = 1; l <= labs + 2; l++) printf " |"
+        printf " **%.2f**, %d of %d | **%.2f**, %d of %d |\n",
+            exp(logs["default"] / counts["default"]), ahead["default"], counts["default"],
+            exp(logs["best"] / counts["best"]), ahead["best"], counts["best"]
+    }
+}
