@@ -208,6 +208,19 @@ __global__ void lock_kernel(int *lock, volatile int *sum)
     }
 }
 
+/* The threads of a block take turns in descending, then in ascending order; each spins until it is
+ * called. */
+__global__ void turns_kernel(int *turn, int *place)
+{
+    const int n = blockDim.x, t = threadIdx.x;
+    while (atomicAdd(turn, 0) != n - 1 - t) {
+    }
+    place[t] = atomicAdd(turn, 1);
+    while (atomicAdd(turn, 0) != n + t) {
+    }
+    place[n + t] = atomicAdd(turn, 1);
+}
+
 /* Warp 1 waits in a loop for warp 0, which waits for lane 31 of its own. */
 __global__ void flag_kernel(volatile int *flag, int *out)
 {
@@ -252,6 +265,16 @@ int main()
     FINISH();
     to_host(h, d, 2);
     tap_ok(h[1] == 512, "a spin lock taken by every thread of 8 blocks");
+
+    const int n = 64;
+    int *d_turn = device_zeros<int>(1), *d_place = device_zeros<int>(2 * n), place[2 * n];
+    turns_kernel<<<1, n>>>(d_turn, d_place);
+    FINISH();
+    to_host(place, d_place, 2 * n);
+    wrong = 0;
+    for (int t = 0; t < n; t++)
+        wrong += place[t] != n - 1 - t || place[n + t] != n + t;
+    tap_ok(wrong == 0, "every thread spins until its turn comes, in either order");
 
     d = device_zeros<int>(3);
     flag_kernel<<<1, 64>>>(d, d + 2);

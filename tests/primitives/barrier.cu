@@ -64,7 +64,7 @@ __global__ void leave_kernel(int *out)
     __shared__ int sum;
     for (int round = 0; round <= (int)threadIdx.x / 16; round++) {
         if (threadIdx.x == blockDim.x - 1) sum = 0;
-        const int here = __syncthreads_count(1);
+        const int here = __syncthreads_and(1) ? __syncthreads_count(1) : -1;
         atomicAdd(&sum, 1);
         __syncthreads();
         if (threadIdx.x == blockDim.x - 1) out[round] = here == sum ? here : -1;
@@ -98,6 +98,30 @@ __global__ void stages_kernel(int *out)
     if (warp == 1) out[lane] = total;
 }
 
+/* One thread comes late, and stops on the way. */
+__global__ void late_kernel(int *out, unsigned late)
+{
+    __shared__ int s;
+    if (threadIdx.x == late) {
+        for (int i = 0; i < 100; i++)
+            __nanosleep(10);
+        s = 42;
+    }
+    __syncthreads();
+    out[threadIdx.x] = s;
+}
+
+static void late(unsigned thread)
+{
+    int *d = device_zeros<int>(100), h[100], wrong = 0;
+    late_kernel<<<1, 100>>>(d, thread);
+    FINISH();
+    to_host(h, d, 100);
+    for (int x : h)
+        wrong += x != 42;
+    tap_ok(wrong == 0, "everybody waits for thread %u", thread);
+}
+
 int main()
 {
     for (int threads : {1, 31, 32, 33, 64, 100, 1024})
@@ -105,6 +129,8 @@ int main()
     for (int threads : {1, 32, 33, 1024})
         vote(threads);
     leave();
+    for (unsigned thread : {0u, 50u, 99u})
+        late(thread);
 
     int *d = device_zeros<int>(32), h[32], wrong = 0;
     stages_kernel<<<1, 64>>>(d);

@@ -162,7 +162,8 @@ template <class F> static void conversions()
         const unsigned bits = (unsigned)i >> 3 & 0x7fff, sign = i >> 18 & 1 ? 0x8000 : 0;
         const double low = value<F>(bits | sign), high = value<F>((bits + 1) | sign);
         float f;
-        const double middle = isinf(high) ? low * (1 + ldexp(0.5, -F::FRACTION)) : (low + high) / 2;
+        const double step = bits & 0x7fff ? fabs(low - value<F>((bits - 1) | sign)) : 0;
+        const double middle = isinf(high) ? low + copysign(step / 2, low) : (low + high) / 2;
         if (i < n / 2 && middle == middle && !isinf(low)) {
             f = (float)(i & 4 ? middle : low);
             xd[i] = f;
@@ -288,6 +289,31 @@ template <class F> static void arithmetic()
     }
 }
 
+/* Products that lie just between two bf16 numbers, and a summand far below what double could keep
+ * beside them: rounded in two steps, the result would be the even one. */
+__global__ void beyond_double_kernel(float *out)
+{
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+    const __nv_bfloat16 tiny = __float2bfloat16(0x1p-100f), minus_tiny = __hneg(tiny);
+    const __nv_bfloat16 a = __float2bfloat16(7), b = __float2bfloat16(37);  /* 259 */
+    const __nv_bfloat16 c = __float2bfloat16(9), d = __float2bfloat16(-29); /* -261 */
+    out[0] = __bfloat162float(__hfma(a, b, minus_tiny));
+    out[1] = __bfloat162float(__hfma(a, b, tiny));
+    out[2] = __bfloat162float(__hfma(c, d, minus_tiny));
+    out[3] = __bfloat162float(__hfma(c, d, tiny));
+#endif
+}
+
+static void beyond_double(void)
+{
+    float *d = device_zeros<float>(4), got[4];
+    beyond_double_kernel<<<1, 1>>>(d);
+    FINISH();
+    to_host(got, d, 4);
+    tap_ok(got[0] == 258 && got[1] == 260 && got[2] == -262 && got[3] == -260,
+           "__hfma, bf16: even a summand of 2^-100 breaks a tie");
+}
+
 /* ---- the rest of the interface ----------------------------------------------------------------
  */
 
@@ -366,6 +392,7 @@ int main()
     if (compute_capability() >= 80) {
         arithmetic<fp16>();
         arithmetic<bf16>();
+        beyond_double();
     } else {
         tap_skip("needs compute capability 8.0", "fused bf16 arithmetic");
     }

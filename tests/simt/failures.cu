@@ -8,6 +8,9 @@
 #include "device/mma.cuh"
 #include "device/warp.cuh"
 #include <assert.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* Marks the line that a report must name. */
@@ -274,6 +277,7 @@ static void fresh(void)
     CUDA(cudaDeviceReset());
     if (!works()) tap_ok(false, "the device works after a reset");
     memory = device_zeros<int>(1024);
+    device_zeros<int>(1024); /* to be left alone by whoever leaves `memory` */
     here_line = 0;
 }
 
@@ -309,6 +313,33 @@ static void sticky(void)
     tap_ok(cudaMemset(kept, 0, 4) == cudaErrorInvalidValue, "and has freed all memory");
     cudaGetLastError();
     tap_ok(works(), "and kernels run again");
+}
+
+/* Host code that fails does so as without this backend. */
+static int signal_of(void (*mistake)(void))
+{
+    fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+        if (!freopen("/dev/null", "w", stderr)) _exit(1);
+        const struct rlimit no_core = {0, 0};
+        setrlimit(RLIMIT_CORE, &no_core);
+        mistake();
+        _exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+static void host_null(void)
+{
+    volatile int *p = nullptr;
+    *p = 1;
+}
+static void host_assert(void)
+{
+    const volatile int two = 2;
+    assert(two == 3);
 }
 
 int main(int, char **argv)
@@ -400,5 +431,8 @@ int main(int, char **argv)
     failed("null", cudaErrorIllegalAddress, {"byte 12 of freed allocation ", "(400 bytes)"});
 
     sticky();
+
+    tap_ok(signal_of(host_null) == SIGSEGV, "a null pointer in host code is a segmentation fault");
+    tap_ok(signal_of(host_assert) == SIGABRT, "a failed assertion in host code aborts");
     return tap_done();
 }

@@ -4,6 +4,7 @@
  */
 #include "tests/primitives/primitives.h"
 
+#include "device/async_copy.cuh"
 #include <cuda_fp16.h>
 #include <unistd.h>
 
@@ -34,6 +35,7 @@ static void device_memory(void)
 
     refused(cudaErrorInvalidValue, cudaMemcpy(h, p + 1, sizeof h, cudaMemcpyDeviceToHost),
             "a copy one byte past the end");
+    refused(cudaErrorInvalidValue, cudaMemset(p, 0, sizeof h + 1), "one byte too many");
     refused(cudaErrorInvalidValue, cudaMemcpy(p - 1, h, 10, cudaMemcpyHostToDevice),
             "a copy that begins one byte too early");
     refused(cudaErrorInvalidValue, cudaMemset(p + 10, 0, sizeof h), "cudaMemset past the end");
@@ -132,10 +134,39 @@ static void shared_memory(void)
     tap_ok(bad == 0, "and so is dynamic shared memory");
 }
 
+/* ---- asynchronous copies arrive when they are waited for, not before --------------------------
+ */
+
+__global__ void hasty_kernel(const int *from, int *out)
+{
+    __shared__ int s[3];
+    s[0] = s[1] = s[2] = -1;
+    for (int i = 0; i < 3; i++) {
+        async_copy<4>(&s[i], &from[i]);
+        async_commit();
+    }
+    out[0] = s[0];
+    async_wait<1>();
+    out[1] = s[1];
+    out[2] = s[2];
+}
+
+static void asynchronous(void)
+{
+    const int from[3] = {10, 11, 12};
+    int *d_from = to_device(from, 3), *d = device_zeros<int>(3), out[3];
+    hasty_kernel<<<1, 1>>>(d_from, d);
+    FINISH();
+    to_host(out, d, 3);
+    tap_ok(out[0] == -1, "a copy nobody has waited for has not arrived");
+    tap_ok(out[1] == 11 && out[2] == -1, "of three groups a wait for all but one brings two");
+}
+
 int main()
 {
     device_memory();
     reuse();
     shared_memory();
+    asynchronous();
     return tap_done();
 }

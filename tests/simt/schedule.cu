@@ -8,6 +8,8 @@
 #include "tests/primitives/primitives.h"
 
 #include "device/warp.cuh"
+#include <dirent.h>
+#include <pthread.h>
 #include <unistd.h>
 
 /* ---- kernels -----------------------------------------------------------------------------------
@@ -44,13 +46,54 @@ __global__ void hasty_kernel(int *out)
     out[threadIdx.x] = s[(threadIdx.x + 31) % 32]; /* written before only in ascending order */
 }
 
+/* Block 0 fails, after the others have begun to run until somebody stops them. */
+__global__ void one_of_many_kernel(volatile int *p)
+{
+    if (blockIdx.x == 0) {
+        for (int i = 0; i < 100000000; i++)
+            p[1] = i;
+        __trap();
+    }
+    while (p[0] == 0) {
+    }
+}
+
 static unsigned long long mix(unsigned long long h, unsigned x)
 {
     return (h ^ x) * 1099511628211ull;
 }
 
+static int os_threads(void)
+{
+    int count = 0;
+    DIR *tasks = opendir("/proc/self/task");
+    while (tasks && readdir(tasks))
+        count++;
+    if (tasks) closedir(tasks);
+    return count - 2; /* . and .. */
+}
+
+/* Host threads that launch at the same time take turns. */
+static void *launch_many(void *wrong)
+{
+    for (int i = 0; i < 50; i++) {
+        unsigned *d = device_zeros<unsigned>(5 * 256), *h = device_zeros<unsigned>(64),
+                 histogram[64];
+        mixed_kernel<<<5, 256>>>(d, h);
+        FINISH();
+        to_host(histogram, h, 64);
+        CUDA(cudaFree(d));
+        unsigned sum = 0;
+        for (unsigned x : histogram)
+            sum += x;
+        if (sum != 5 * 256) __atomic_fetch_add((int *)wrong, 1, __ATOMIC_RELAXED);
+    }
+    return nullptr;
+}
+
 /* What one run prints: a hash of mixed_kernel's results, the first and the last thread of
- * order_kernel, and how many threads of hasty_kernel read their neighbour's value. */
+ * order_kernel, how many threads of hasty_kernel read their neighbour's value, and how many OS
+ * threads there were. */
 static int child(void)
 {
     const int blocks = 200;
@@ -82,13 +125,20 @@ static int child(void)
     to_host(hasty, q, 32);
     for (int i = 0; i < 32; i++)
         right += hasty[i] == (i + 31) % 32;
-    printf("%llx %d %d %d\n", hash, first, last, right);
+    printf("%llx %d %d %d %d\n", hash, first, last, right, os_threads());
     return 0;
+}
+
+static int failing_child(void)
+{
+    int *d = device_zeros<int>(2);
+    one_of_many_kernel<<<100, 32>>>(d);
+    return cudaDeviceSynchronize() == cudaErrorLaunchFailure ? 0 : 1;
 }
 
 struct result {
     unsigned long long hash;
-    int first, last, hasty;
+    int first, last, hasty, threads;
 };
 
 static struct result run(const char *threads, const char *order)
@@ -96,9 +146,9 @@ static struct result run(const char *threads, const char *order)
     char command[256];
     snprintf(command, sizeof command, "SIMT_THREADS=%s SIMT_ORDER=%s /proc/%d/exe child", threads,
              order, (int)getpid());
-    struct result r = {0, -2, -2, -2};
+    struct result r = {0, -2, -2, -2, -2};
     FILE *f = popen(command, "r");
-    if (!f || fscanf(f, "%llx %d %d %d", &r.hash, &r.first, &r.last, &r.hasty) != 4)
+    if (!f || fscanf(f, "%llx %d %d %d %d", &r.hash, &r.first, &r.last, &r.hasty, &r.threads) != 5)
         tap_note("no result from %s", command);
     if (f) pclose(f);
     return r;
@@ -107,6 +157,7 @@ static struct result run(const char *threads, const char *order)
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "child") == 0) return child();
+    if (argc > 1 && strcmp(argv[1], "failing") == 0) return failing_child();
 
     const struct result one = run("1", "forward"), two = run("2", "forward"),
                         back = run("1", "reverse"), both = run("2", "reverse"),
@@ -118,5 +169,25 @@ int main(int argc, char **argv)
     tap_ok(back.first == 20 * 64 - 1 && back.last == 0, "descending: it is the last one");
     tap_ok(one.hasty == 31 && back.hasty <= 1,
            "a missing barrier shows in descending order: %d of 32, %d", one.hasty, back.hasty);
+    tap_ok(one.threads == 1 && two.threads == 2 && seven.threads == 7,
+           "SIMT_THREADS is the number of OS threads: %d, %d, %d", one.threads, two.threads,
+           seven.threads);
+
+    char command[256];
+    snprintf(command, sizeof command,
+             "SIMT_THREADS=4 SIMT_TIMEOUT=60 /proc/%d/exe failing 2>/dev/null", (int)getpid());
+    const time_t start = time(nullptr);
+    const int status = system(command);
+    tap_ok(status == 0 && time(nullptr) - start < 30,
+           "when one block fails, blocks that would run for ever are stopped");
+
+    int wrong = 0;
+    pthread_t others[3];
+    for (pthread_t &t : others)
+        pthread_create(&t, nullptr, launch_many, &wrong);
+    launch_many(&wrong);
+    for (pthread_t &t : others)
+        pthread_join(t, nullptr);
+    tap_ok(wrong == 0, "four host threads launch at the same time");
     return tap_done();
 }
