@@ -11,8 +11,7 @@
 #include "device/warp.cuh"
 #include "ops/spmm.h"
 
-/* An SM holds at most 32 blocks but 64 warps: blocks of a single warp would leave half of it empty.
- */
+/* An SM holds at most 32 blocks but 64 warps: one-warp blocks would leave half of it empty. */
 constexpr int WARPS = 4;
 
 __global__ void spmm_warp_per_row_kernel(int rows, int N, const int *__restrict__ row_ptr,

@@ -3,9 +3,10 @@
  *
  * Idea      Lane l loads nonzero number l of a batch of 32, so A is read in whole lines, once; then
  *           every lane walks the batch in shared memory, where 32 lanes reading one word cost one
- *           broadcast.
- * Changed   Lab 2 loaded col_idx and values from global memory once a nonzero and warp. Lanes
- * beyond column N now have work too: they help to load A. Run       make lab3 && ./lab3 arxiv 32
+ *           broadcast. The addresses in B are then at hand, so eight loads can go out at a time.
+ * Changed   Lab 2 loaded col_idx and values from global memory once a nonzero and warp, and waited
+ *           for them before it could ask for B. Lanes beyond column N now help to load A.
+ * Run       make lab3 && ./lab3 arxiv 32
  * Watch     Two barriers a batch. The tile belongs to one warp, so __syncwarp() is enough.
  */
 #include "device/warp.cuh"

@@ -4,8 +4,7 @@
  * Idea      D: the tile holds 32 * D nonzeros, so that barriers come D times less often.
  *           C: a lane computes C neighbouring columns, which it loads with one instruction of 4 * C
  *           bytes; the tile is read once for all of them, and a row needs C times fewer warps.
- * Changed   Lab 3 is D = 1, C = 1. New too: loads of B go out in batches of IN_FLIGHT even at the
- *           ragged end of a row, and the block asks for registers so few that 64 warps fit an SM.
+ * Changed   Lab 3 is D = 1, C = 1. New too: a thread gets so few registers that 64 warps fit an SM.
  * Run       make lab4 && ./lab4 ddi 256 --set D=2,C=4        (on a GPU: --sweep, --tune)
  * Watch     Slot d * 32 + lane of the tile is loaded by `lane`: 32 lanes, 32 banks. The transposed
  *           layout [lane][d] would put D lanes on every bank.
@@ -15,14 +14,14 @@
 #include "ops/spmm.h"
 
 constexpr int WARPS = 4;             /* a block */
-constexpr int BLOCKS_PER_SM = 16;    /* 16 * 4 = 64 warps, all an SM holds */
+constexpr int REGISTERS = 32;        /* a thread: 64 warps of them fill the 65536 of an SM */
 constexpr int FLOATS_IN_FLIGHT = 16; /* a lane's loads of B on their way at once, in registers */
 
 /* Positions in spmm_plan.tuning. */
 enum { TUNE_D, TUNE_C };
 
 template <int D, int C>
-__global__ void __launch_bounds__(WARPS *WARP_SIZE, BLOCKS_PER_SM)
+__global__ void __maxnreg__(REGISTERS)
     spmm_tuning_kernel(int rows, int N, const int *__restrict__ row_ptr,
                        const int *__restrict__ col_idx, const float *__restrict__ values,
                        const float *__restrict__ B, float *__restrict__ out)

@@ -1,12 +1,13 @@
 /*
  * Lab 5 - split rows: equal work for every warp, and for every lane of it.
  *
- * Idea      Between warps: a row is cut into segments of SPLIT nonzeros. The first one, its head,
- * is stored plainly, which also zeroes empty rows; a second launch adds the others, the tails, with
- * atomics. Only rows that really are split pay for them, and C needs no memset. Inside a warp:
- * LANES lanes with C columns each cover what a warp computes of a row; the 32 / LANES groups of
- * lanes take different nonzeros and add up their sums at the end. Changed   Lab 4's kernel becomes
- * segment_sum(), called by one kernel over rows and one over tails. Lab 4 is SPLIT = 0, LANES = 32.
+ * Idea      Between warps: a row is cut into segments of SPLIT nonzeros. The first one, its head, is
+ *           stored plainly, which also zeroes empty rows; a second launch adds the others, the tails,
+ *           with atomics. Only rows that really are split pay for them, and C needs no memset.
+ *           Inside a warp: LANES lanes with C columns each cover what a warp computes of a row; the
+ *           32 / LANES groups of lanes take different nonzeros and add up their sums at the end.
+ * Changed   Lab 4's kernel becomes segment_sum(), called by one kernel over rows and one over tails.
+ *           Lab 4 is SPLIT = 0, LANES = 32.
  * Run       make lab5 && ./lab5 arxiv 32
  * Watch     The longest row bounds the time of labs 1 to 4 on skewed graphs (arxiv, youtube, am).
  */
@@ -19,7 +20,7 @@
 #include <stdlib.h>
 
 constexpr int WARPS = 4;             /* a block */
-constexpr int BLOCKS_PER_SM = 16;    /* 16 * 4 = 64 warps, all an SM holds */
+constexpr int REGISTERS = 32;        /* a thread: 64 warps of them fill the 65536 of an SM */
 constexpr int FLOATS_IN_FLIGHT = 16; /* a lane's loads of B on their way at once, in registers */
 
 /* Positions in spmm_plan.tuning. */
@@ -33,8 +34,7 @@ struct product {
     float *__restrict__ C;
 };
 
-/* One warp: sum = nonzeros start .. end-1 times columns j .. j+C-1 of B, the same in every group.
- */
+/* One warp: sum = nonzeros start .. end-1 times columns j .. j+C-1 of B, alike in every group. */
 template <int C, int LANES>
 __device__ void segment_sum(const product &p, int start, int end, int j, float (&sum)[C])
 {
@@ -74,7 +74,7 @@ __device__ void segment_sum(const product &p, int start, int end, int j, float (
 
 /* One warp per row: its first `split` nonzeros, stored. */
 template <int C, int LANES>
-__global__ void __launch_bounds__(WARPS *WARP_SIZE, BLOCKS_PER_SM)
+__global__ void __maxnreg__(REGISTERS)
     spmm_heads_kernel(const __grid_constant__ product p, int rows)
 {
     const int row = blockIdx.x * WARPS + threadIdx.x / WARP_SIZE;
@@ -90,7 +90,7 @@ __global__ void __launch_bounds__(WARPS *WARP_SIZE, BLOCKS_PER_SM)
 
 /* One warp per tail: its up to `split` nonzeros, added to what the head stored. */
 template <int C, int LANES>
-__global__ void __launch_bounds__(WARPS *WARP_SIZE, BLOCKS_PER_SM)
+__global__ void __maxnreg__(REGISTERS)
     spmm_tails_kernel(const __grid_constant__ product p, tail_list tails)
 {
     const int tail = blockIdx.x * WARPS + threadIdx.x / WARP_SIZE;
