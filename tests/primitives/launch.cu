@@ -4,6 +4,8 @@
  */
 #include "tests/primitives/primitives.h"
 
+#include <unistd.h>
+
 /* ---- every thread of every block, once ------------------------------------------------------ */
 
 struct seen {
@@ -192,6 +194,37 @@ static void variables(void)
     tap_ok(n == 69, "__device__: initialised, changed by a kernel, read by cudaMemcpyFromSymbol");
 }
 
+/* ---- printf ----------------------------------------------------------------------------------- */
+
+__global__ void print_kernel(int x)
+{
+    printf("thread %d of %d: %s %.2f\n", (int)threadIdx.x, (int)blockDim.x, "hello", x * 0.5);
+}
+
+/* Standard output goes to a file while the kernel runs. */
+static void prints(void)
+{
+    fflush(stdout);
+    FILE *file = tmpfile();
+    const int out = dup(1);
+    dup2(fileno(file), 1);
+    print_kernel<<<1, 3>>>(5);
+    const cudaError_t error = cudaDeviceSynchronize();
+    fflush(stdout);
+    dup2(out, 1);
+    close(out);
+    rewind(file);
+    char line[100];
+    int lines = 0, right = 0, thread;
+    while (fgets(line, sizeof line, file)) {
+        lines++;
+        right +=
+            sscanf(line, "thread %d of 3: hello 2.50", &thread) == 1 && thread >= 0 && thread < 3;
+    }
+    fclose(file);
+    tap_ok(error == cudaSuccess && lines == 3 && right == 3, "printf: a line a thread");
+}
+
 int main()
 {
     visit(1, 1);
@@ -203,5 +236,6 @@ int main()
     limits();
     launches();
     variables();
+    prints();
     return tap_done();
 }

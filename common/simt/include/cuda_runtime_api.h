@@ -9,6 +9,13 @@
  *     cudaDeviceReset() frees all device memory and makes the device usable again. __device__ and
  *     __constant__ variables keep their values across it.
  *   - Elapsed times are host times: they say nothing about any GPU.
+ *
+ * Environment, read when the program starts:
+ *   SIMT_THREADS=n        OS threads that share the blocks of a launch; default: one a processor
+ *   SIMT_ORDER=reverse    lanes, warps and blocks run in descending order: a kernel whose result
+ *                         changes lacks a barrier
+ *   SIMT_TIMEOUT=s        seconds one block may run before its launch is abandoned with
+ *                         cudaErrorLaunchTimeout; default 60, 0 for no limit
  */
 #ifndef SIMT_CUDA_RUNTIME_API_H
 #define SIMT_CUDA_RUNTIME_API_H

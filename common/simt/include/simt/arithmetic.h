@@ -9,53 +9,52 @@
 
 #include <limits>
 #include <math.h>
-#include <stdint.h>
 
-#include "simt/warp.h"
+#include "simt/base.h"
 
 /* ---- bits ---------------------------------------------------------------------------------- */
 
-static inline int __popc(unsigned x)
+SIMT_INLINE int __popc(unsigned x)
 {
     return __builtin_popcount(x);
 }
-static inline int __popcll(unsigned long long x)
+SIMT_INLINE int __popcll(unsigned long long x)
 {
     return __builtin_popcountll(x);
 }
-static inline int __ffs(int x)
+SIMT_INLINE int __ffs(int x)
 {
     return __builtin_ffs(x);
 }
-static inline int __ffsll(long long x)
+SIMT_INLINE int __ffsll(long long x)
 {
     return __builtin_ffsll(x);
 }
-static inline int __clz(int x)
+SIMT_INLINE int __clz(int x)
 {
     return x ? __builtin_clz((unsigned)x) : 32;
 }
-static inline int __clzll(long long x)
+SIMT_INLINE int __clzll(long long x)
 {
     return x ? __builtin_clzll((unsigned long long)x) : 64;
 }
 
 /* Reversal: swap neighbouring bits, pairs, nibbles, then bytes. */
-static inline unsigned __brev(unsigned x)
+SIMT_INLINE unsigned __brev(unsigned x)
 {
     x = (x >> 1 & 0x55555555u) | (x & 0x55555555u) << 1;
     x = (x >> 2 & 0x33333333u) | (x & 0x33333333u) << 2;
     x = (x >> 4 & 0x0f0f0f0fu) | (x & 0x0f0f0f0fu) << 4;
     return __builtin_bswap32(x);
 }
-static inline unsigned long long __brevll(unsigned long long x)
+SIMT_INLINE unsigned long long __brevll(unsigned long long x)
 {
     return (unsigned long long)__brev((unsigned)x) << 32 | __brev((unsigned)(x >> 32));
 }
 
 /* Byte i of the result is byte (selector >> 4i & 7) of y:x; selector bit 4i + 3 spreads its sign.
  */
-static inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector)
+SIMT_INLINE unsigned __byte_perm(unsigned x, unsigned y, unsigned selector)
 {
     uint64_t bytes = (uint64_t)y << 32 | x;
     unsigned result = 0;
@@ -69,67 +68,67 @@ static inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector)
 }
 
 /* 32 bits out of hi:lo. _l and _r take the shift modulo 32, _lc and _rc clamp it to 32. */
-static inline unsigned __funnelshift_l(unsigned lo, unsigned hi, unsigned shift)
+SIMT_INLINE unsigned __funnelshift_l(unsigned lo, unsigned hi, unsigned shift)
 {
     return (unsigned)((((uint64_t)hi << 32 | lo) << (shift & 31)) >> 32);
 }
-static inline unsigned __funnelshift_r(unsigned lo, unsigned hi, unsigned shift)
+SIMT_INLINE unsigned __funnelshift_r(unsigned lo, unsigned hi, unsigned shift)
 {
     return (unsigned)(((uint64_t)hi << 32 | lo) >> (shift & 31));
 }
-static inline unsigned __funnelshift_lc(unsigned lo, unsigned hi, unsigned shift)
+SIMT_INLINE unsigned __funnelshift_lc(unsigned lo, unsigned hi, unsigned shift)
 {
     return shift >= 32 ? lo : __funnelshift_l(lo, hi, shift);
 }
-static inline unsigned __funnelshift_rc(unsigned lo, unsigned hi, unsigned shift)
+SIMT_INLINE unsigned __funnelshift_rc(unsigned lo, unsigned hi, unsigned shift)
 {
     return shift >= 32 ? hi : __funnelshift_r(lo, hi, shift);
 }
 
 /* ---- integers ------------------------------------------------------------------------------ */
 
-static inline int __mulhi(int a, int b)
+SIMT_INLINE int __mulhi(int a, int b)
 {
     return (int)((int64_t)a * b >> 32);
 }
-static inline unsigned __umulhi(unsigned a, unsigned b)
+SIMT_INLINE unsigned __umulhi(unsigned a, unsigned b)
 {
     return (unsigned)((uint64_t)a * b >> 32);
 }
-static inline long long __mul64hi(long long a, long long b)
+SIMT_INLINE long long __mul64hi(long long a, long long b)
 {
     return (long long)((__int128)a * b >> 64);
 }
-static inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b)
+SIMT_INLINE unsigned long long __umul64hi(unsigned long long a, unsigned long long b)
 {
     return (unsigned long long)((unsigned __int128)a * b >> 64);
 }
 /* The low 32 bits of the product of the operands' low 24 bits, sign-extended for __mul24. */
-static inline unsigned __umul24(unsigned a, unsigned b)
+SIMT_INLINE unsigned __umul24(unsigned a, unsigned b)
 {
     return (a & 0xffffff) * (b & 0xffffff);
 }
-static inline int __mul24(int a, int b)
+SIMT_INLINE int __mul24(int a, int b)
 {
     return (int)((unsigned)((int)((unsigned)a << 8) >> 8) *
                  (unsigned)((int)((unsigned)b << 8) >> 8));
 }
-static inline unsigned __sad(int a, int b, unsigned sum)
+SIMT_INLINE unsigned __sad(int a, int b, unsigned sum)
 {
     return sum + (a > b ? (unsigned)a - (unsigned)b : (unsigned)b - (unsigned)a);
 }
-static inline unsigned __usad(unsigned a, unsigned b, unsigned sum)
+SIMT_INLINE unsigned __usad(unsigned a, unsigned b, unsigned sum)
 {
     return sum + (a > b ? a - b : b - a);
 }
 
 /* min and max for every pair of types that CUDA has them for, with its result type. */
 #define SIMT_MIN_MAX(A, B, RESULT)                            \
-    static inline RESULT min(A a, B b)                        \
+    SIMT_INLINE RESULT min(A a, B b)                          \
     {                                                         \
         return (RESULT)a < (RESULT)b ? (RESULT)a : (RESULT)b; \
     }                                                         \
-    static inline RESULT max(A a, B b)                        \
+    SIMT_INLINE RESULT max(A a, B b)                          \
     {                                                         \
         return (RESULT)a > (RESULT)b ? (RESULT)a : (RESULT)b; \
     }
@@ -142,74 +141,74 @@ SIMT_MIN_MAX_SIGNS(int)
 SIMT_MIN_MAX_SIGNS(long)
 SIMT_MIN_MAX_SIGNS(long long)
 /* Of a number and a NaN, the number. */
-static inline float min(float a, float b)
+SIMT_INLINE float min(float a, float b)
 {
     return fminf(a, b);
 }
-static inline float max(float a, float b)
+SIMT_INLINE float max(float a, float b)
 {
     return fmaxf(a, b);
 }
-static inline double min(double a, double b)
+SIMT_INLINE double min(double a, double b)
 {
     return fmin(a, b);
 }
-static inline double max(double a, double b)
+SIMT_INLINE double max(double a, double b)
 {
     return fmax(a, b);
 }
-static inline double min(float a, double b)
+SIMT_INLINE double min(float a, double b)
 {
     return fmin(a, b);
 }
-static inline double max(float a, double b)
+SIMT_INLINE double max(float a, double b)
 {
     return fmax(a, b);
 }
-static inline double min(double a, float b)
+SIMT_INLINE double min(double a, float b)
 {
     return fmin(a, b);
 }
-static inline double max(double a, float b)
+SIMT_INLINE double max(double a, float b)
 {
     return fmax(a, b);
 }
 
 /* ---- reinterpretation ---------------------------------------------------------------------- */
 
-static inline int __float_as_int(float x)
+SIMT_INLINE int __float_as_int(float x)
 {
     return simt_from_bits<int>(simt_to_bits(x));
 }
-static inline unsigned __float_as_uint(float x)
+SIMT_INLINE unsigned __float_as_uint(float x)
 {
     return simt_from_bits<unsigned>(simt_to_bits(x));
 }
-static inline float __int_as_float(int x)
+SIMT_INLINE float __int_as_float(int x)
 {
     return simt_from_bits<float>(simt_to_bits(x));
 }
-static inline float __uint_as_float(unsigned x)
+SIMT_INLINE float __uint_as_float(unsigned x)
 {
     return simt_from_bits<float>(simt_to_bits(x));
 }
-static inline long long __double_as_longlong(double x)
+SIMT_INLINE long long __double_as_longlong(double x)
 {
     return (long long)simt_to_bits(x);
 }
-static inline double __longlong_as_double(long long x)
+SIMT_INLINE double __longlong_as_double(long long x)
 {
     return simt_from_bits<double>((uint64_t)x);
 }
-static inline int __double2hiint(double x)
+SIMT_INLINE int __double2hiint(double x)
 {
     return (int)(simt_to_bits(x) >> 32);
 }
-static inline int __double2loint(double x)
+SIMT_INLINE int __double2loint(double x)
 {
     return (int)simt_to_bits(x);
 }
-static inline double __hiloint2double(int hi, int lo)
+SIMT_INLINE double __hiloint2double(int hi, int lo)
 {
     return simt_from_bits<double>((uint64_t)(unsigned)hi << 32 | (unsigned)lo);
 }
@@ -218,7 +217,7 @@ static inline double __hiloint2double(int hi, int lo)
 
 /* As cvt does: out of range becomes the nearest representable value; NaN becomes 0, but if either
  * type has 64 bits, the top bit alone. `x` is already an integer. */
-template <class To, class From> static inline To simt_saturate(From x)
+template <class To, class From> SIMT_INLINE To simt_saturate(From x)
 {
     const From limit = (From)ldexp(1.0, std::numeric_limits<To>::digits);
     if (x != x)
@@ -231,19 +230,19 @@ template <class To, class From> static inline To simt_saturate(From x)
 }
 
 #define SIMT_TO_INTEGER(NAME, FROM, TO)           \
-    static inline TO NAME##_rn(FROM x)            \
+    SIMT_INLINE TO NAME##_rn(FROM x)              \
     {                                             \
         return simt_saturate<TO>((FROM)rint(x));  \
     }                                             \
-    static inline TO NAME##_rz(FROM x)            \
+    SIMT_INLINE TO NAME##_rz(FROM x)              \
     {                                             \
         return simt_saturate<TO>((FROM)trunc(x)); \
     }                                             \
-    static inline TO NAME##_ru(FROM x)            \
+    SIMT_INLINE TO NAME##_ru(FROM x)              \
     {                                             \
         return simt_saturate<TO>((FROM)ceil(x));  \
     }                                             \
-    static inline TO NAME##_rd(FROM x)            \
+    SIMT_INLINE TO NAME##_rd(FROM x)              \
     {                                             \
         return simt_saturate<TO>((FROM)floor(x)); \
     }
@@ -256,114 +255,114 @@ SIMT_TO_INTEGER(__double2uint, double, unsigned)
 SIMT_TO_INTEGER(__double2ll, double, long long)
 SIMT_TO_INTEGER(__double2ull, double, unsigned long long)
 
-static inline float __int2float_rn(int x)
+SIMT_INLINE float __int2float_rn(int x)
 {
     return (float)x;
 }
-static inline float __uint2float_rn(unsigned x)
+SIMT_INLINE float __uint2float_rn(unsigned x)
 {
     return (float)x;
 }
-static inline float __ll2float_rn(long long x)
+SIMT_INLINE float __ll2float_rn(long long x)
 {
     return (float)x;
 }
-static inline float __ull2float_rn(unsigned long long x)
+SIMT_INLINE float __ull2float_rn(unsigned long long x)
 {
     return (float)x;
 }
-static inline double __int2double_rn(int x)
+SIMT_INLINE double __int2double_rn(int x)
 {
     return x;
 }
-static inline double __uint2double_rn(unsigned x)
+SIMT_INLINE double __uint2double_rn(unsigned x)
 {
     return x;
 }
-static inline float __double2float_rn(double x)
+SIMT_INLINE float __double2float_rn(double x)
 {
     return (float)x;
 }
 
 /* ---- floating point, rounded to nearest: never contracted, never reordered ----------------- */
 
-static inline float __fadd_rn(float a, float b)
+SIMT_INLINE float __fadd_rn(float a, float b)
 {
     return a + b;
 }
-static inline float __fsub_rn(float a, float b)
+SIMT_INLINE float __fsub_rn(float a, float b)
 {
     return a - b;
 }
-static inline float __fmul_rn(float a, float b)
+SIMT_INLINE float __fmul_rn(float a, float b)
 {
     return a * b;
 }
-static inline float __fdiv_rn(float a, float b)
+SIMT_INLINE float __fdiv_rn(float a, float b)
 {
     return a / b;
 }
-static inline float __fmaf_rn(float a, float b, float c)
+SIMT_INLINE float __fmaf_rn(float a, float b, float c)
 {
     return fmaf(a, b, c);
 }
-static inline float __frcp_rn(float a)
+SIMT_INLINE float __frcp_rn(float a)
 {
     return 1.0f / a;
 }
-static inline float __fsqrt_rn(float a)
+SIMT_INLINE float __fsqrt_rn(float a)
 {
     return sqrtf(a);
 }
-static inline float __frsqrt_rn(float a)
+SIMT_INLINE float __frsqrt_rn(float a)
 {
     return (float)(1.0 / sqrt((double)a));
 }
-static inline double __dadd_rn(double a, double b)
+SIMT_INLINE double __dadd_rn(double a, double b)
 {
     return a + b;
 }
-static inline double __dsub_rn(double a, double b)
+SIMT_INLINE double __dsub_rn(double a, double b)
 {
     return a - b;
 }
-static inline double __dmul_rn(double a, double b)
+SIMT_INLINE double __dmul_rn(double a, double b)
 {
     return a * b;
 }
-static inline double __ddiv_rn(double a, double b)
+SIMT_INLINE double __ddiv_rn(double a, double b)
 {
     return a / b;
 }
-static inline double __fma_rn(double a, double b, double c)
+SIMT_INLINE double __fma_rn(double a, double b, double c)
 {
     return fma(a, b, c);
 }
-static inline double __drcp_rn(double a)
+SIMT_INLINE double __drcp_rn(double a)
 {
     return 1.0 / a;
 }
-static inline double __dsqrt_rn(double a)
+SIMT_INLINE double __dsqrt_rn(double a)
 {
     return sqrt(a);
 }
 
 /* ---- functions CUDA adds to those of C, and fast ones -------------------------------------- */
 
-static inline float rsqrtf(float a)
+SIMT_INLINE float rsqrtf(float a)
 {
     return (float)(1.0 / sqrt((double)a));
 }
-static inline double rsqrt(double a)
+SIMT_INLINE double rsqrt(double a)
 {
     return 1.0 / sqrt(a);
 }
 /* NaN becomes 0. */
-static inline float __saturatef(float a)
+SIMT_INLINE float __saturatef(float a)
 {
     return a >= 1 ? 1.0f : a > 0 ? a : 0.0f;
 }
-static inline float __fdividef(float a, float b)
+SIMT_INLINE float __fdividef(float a, float b)
 {
     return a / b;
 }

@@ -8,7 +8,7 @@
 #ifndef SIMT_ATOMICS_H
 #define SIMT_ATOMICS_H
 
-#include "simt/warp.h"
+#include "simt/base.h"
 
 enum simt_atomic_op {
     SIMT_ADD_U32,
@@ -46,14 +46,14 @@ enum simt_atomic_op {
 extern "C" uint64_t simt_atomic(void *address, uint64_t operand, uint64_t compare,
                                 enum simt_atomic_op op);
 
-template <class T> static inline T simt_atomic_of(T *address, T operand, simt_atomic_op op)
+template <class T> SIMT_INLINE T simt_atomic_of(T *address, T operand, simt_atomic_op op)
 {
     uint64_t old = simt_atomic(address, simt_to_bits(operand), 0, op);
     SIMT_NOT_A_TAIL_CALL();
     return simt_from_bits<T>(old);
 }
 template <class T>
-static inline T simt_compare_and_swap(T *address, T compare, T value, simt_atomic_op op)
+SIMT_INLINE T simt_compare_and_swap(T *address, T compare, T value, simt_atomic_op op)
 {
     uint64_t old = simt_atomic(address, simt_to_bits(value), simt_to_bits(compare), op);
     SIMT_NOT_A_TAIL_CALL();
@@ -61,7 +61,7 @@ static inline T simt_compare_and_swap(T *address, T compare, T value, simt_atomi
 }
 
 #define SIMT_ATOMIC_SCOPE(NAME, T, OP)               \
-    static inline T NAME(T *address, T operand)      \
+    SIMT_INLINE T NAME(T *address, T operand)        \
     {                                                \
         return simt_atomic_of(address, operand, OP); \
     }
@@ -104,11 +104,11 @@ SIMT_ATOMIC(atomicInc, unsigned, SIMT_INC_U32)
 SIMT_ATOMIC(atomicDec, unsigned, SIMT_DEC_U32)
 
 #define SIMT_ATOMIC_SUB(NAME, ADD)                                    \
-    static inline int NAME(int *address, int operand)                 \
+    SIMT_INLINE int NAME(int *address, int operand)                   \
     {                                                                 \
         return (int)ADD((unsigned *)address, 0u - (unsigned)operand); \
     }                                                                 \
-    static inline unsigned NAME(unsigned *address, unsigned operand)  \
+    SIMT_INLINE unsigned NAME(unsigned *address, unsigned operand)    \
     {                                                                 \
         return ADD(address, 0u - operand);                            \
     }
@@ -117,7 +117,7 @@ SIMT_ATOMIC_SUB(atomicSub_block, atomicAdd_block)
 SIMT_ATOMIC_SUB(atomicSub_system, atomicAdd_system)
 
 #define SIMT_ATOMIC_CAS(NAME, T, OP)                               \
-    static inline T NAME(T *address, T compare, T value)           \
+    SIMT_INLINE T NAME(T *address, T compare, T value)             \
     {                                                              \
         return simt_compare_and_swap(address, compare, value, OP); \
     }

@@ -9,9 +9,9 @@
 #ifndef SIMT_FLOAT16_H
 #define SIMT_FLOAT16_H
 
-#include "simt/warp.h"
+#include <math.h>
 
-#define SIMT_INLINE static inline __attribute__((always_inline))
+#include "simt/base.h"
 
 SIMT_INLINE uint32_t simt_float_bits(float x)
 {

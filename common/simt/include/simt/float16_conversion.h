@@ -145,32 +145,31 @@
 
 /* The two structures of a format: `FROM` and `TO` convert fp32 to its bits and back. A pair is
  * copied as the one 32-bit word it is. */
-#define SIMT_FLOAT16_TYPES(TYPE, PAIR, FROM, TO)                                  \
-    struct PAIR;                                                                  \
-    struct TYPE {                                                                 \
-        typedef PAIR pair;                                                        \
-        uint16_t bits;                                                            \
-        TYPE() = default;                                                         \
-        TYPE(float a) : bits(FROM(a)) {}                                          \
-        TYPE(double a) : bits(FROM(simt_round_to_odd(a))) {}                      \
-        template <class Integer>                                                  \
-        requires std::is_integral_v<Integer> TYPE(Integer a) : TYPE((double)a) {} \
-        static TYPE from_float(float a) { return TYPE(a); }                       \
-        operator float() const { return TO(bits); }                               \
-    };                                                                            \
-    struct alignas(4) PAIR {                                                      \
-        typedef TYPE element;                                                     \
-        TYPE x, y;                                                                \
-        PAIR() = default;                                                         \
-        PAIR(TYPE x_, TYPE y_) : x(x_), y(y_) {}                                  \
-        PAIR(const PAIR &other) { *this = other; }                                \
-        PAIR &operator=(const PAIR &other)                                        \
-        {                                                                         \
-            uint32_t word;                                                        \
-            memcpy(&word, &other, sizeof word);                                   \
-            memcpy(static_cast<void *>(this), &word, sizeof word);                \
-            return *this;                                                         \
-        }                                                                         \
+#define SIMT_FLOAT16_TYPES(TYPE, PAIR, FROM, TO)                                       \
+    struct PAIR;                                                                       \
+    struct TYPE {                                                                      \
+        typedef PAIR pair;                                                             \
+        uint16_t bits;                                                                 \
+        TYPE() = default;                                                              \
+        TYPE(float a) : bits(FROM(a)) {}                                               \
+        TYPE(double a) : bits(FROM(simt_round_to_odd(a))) {}                           \
+        template <class Integer>                                                       \
+        requires std::is_integral_v<Integer> TYPE(Integer a) : TYPE((double)a) {}      \
+        static TYPE from_float(float a) { return TYPE(a); }                            \
+        operator float() const { return TO(bits); }                                    \
+    };                                                                                 \
+    struct alignas(4) PAIR {                                                           \
+        typedef TYPE element;                                                          \
+        TYPE x, y;                                                                     \
+        PAIR() = default;                                                              \
+        PAIR(TYPE x_, TYPE y_) : x(x_), y(y_) {}                                       \
+        PAIR(const PAIR &other) { *this = other; }                                     \
+        PAIR &operator=(const PAIR &other)                                             \
+        {                                                                              \
+            typedef uint32_t word __attribute__((may_alias));                          \
+            *reinterpret_cast<word *>(this) = *reinterpret_cast<const word *>(&other); \
+            return *this;                                                              \
+        }                                                                              \
     };
 
 #endif

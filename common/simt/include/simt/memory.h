@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <type_traits>
 
+#include "simt/base.h"
+
 enum simt_scope { SIMT_SCOPE_BLOCK, SIMT_SCOPE_DEVICE, SIMT_SCOPE_SYSTEM };
 
 extern "C" {
@@ -22,10 +24,10 @@ unsigned simt_sm_id(void);
 long long simt_nanoseconds(void);
 }
 
-#define SIMT_HINTED_LOAD(NAME)                                \
-    template <class T> static inline T NAME(const T *address) \
-    {                                                         \
-        return *address;                                      \
+#define SIMT_HINTED_LOAD(NAME)                              \
+    template <class T> SIMT_INLINE T NAME(const T *address) \
+    {                                                       \
+        return *address;                                    \
     }
 SIMT_HINTED_LOAD(__ldg)
 SIMT_HINTED_LOAD(__ldca)
@@ -34,51 +36,51 @@ SIMT_HINTED_LOAD(__ldcs)
 SIMT_HINTED_LOAD(__ldlu)
 SIMT_HINTED_LOAD(__ldcv)
 
-#define SIMT_HINTED_STORE(NAME)                                                           \
-    template <class T> static inline void NAME(T *address, std::type_identity_t<T> value) \
-    {                                                                                     \
-        *address = value;                                                                 \
+#define SIMT_HINTED_STORE(NAME)                                                         \
+    template <class T> SIMT_INLINE void NAME(T *address, std::type_identity_t<T> value) \
+    {                                                                                   \
+        *address = value;                                                               \
     }
 SIMT_HINTED_STORE(__stwb)
 SIMT_HINTED_STORE(__stcg)
 SIMT_HINTED_STORE(__stcs)
 SIMT_HINTED_STORE(__stwt)
 
-static inline void __threadfence_block(void)
+SIMT_INLINE void __threadfence_block(void)
 {
     simt_fence(SIMT_SCOPE_BLOCK);
 }
-static inline void __threadfence(void)
+SIMT_INLINE void __threadfence(void)
 {
     simt_fence(SIMT_SCOPE_DEVICE);
 }
-static inline void __threadfence_system(void)
+SIMT_INLINE void __threadfence_system(void)
 {
     simt_fence(SIMT_SCOPE_SYSTEM);
 }
 
-static inline void __nanosleep(unsigned)
+SIMT_INLINE void __nanosleep(unsigned)
 {
     simt_yield();
 }
-__attribute__((noreturn)) static inline void __trap(void)
+[[noreturn]] SIMT_INLINE void __trap(void)
 {
     simt_trap();
 }
-static inline void __brkpt(void) {}
+SIMT_INLINE void __brkpt(void) {}
 
 /* One address space: an address of shared memory is the pointer to it. */
-static inline size_t __cvta_generic_to_shared(const void *pointer)
+SIMT_INLINE size_t __cvta_generic_to_shared(const void *pointer)
 {
     return (size_t)pointer;
 }
-static inline size_t __cvta_generic_to_global(const void *pointer)
+SIMT_INLINE size_t __cvta_generic_to_global(const void *pointer)
 {
     return (size_t)pointer;
 }
 
 /* clock() is the C library's. Both count time of this machine, not cycles of a GPU. */
-static inline long long clock64(void)
+SIMT_INLINE long long clock64(void)
 {
     return simt_nanoseconds();
 }

@@ -10,6 +10,8 @@
 #ifndef SIMT_VECTOR_TYPES_H
 #define SIMT_VECTOR_TYPES_H
 
+#include "simt/base.h"
+
 /* Vectors that move as one value: 2 or 4 elements, 2 to 16 bytes. */
 #define SIMT_VECTOR2(NAME, T)                                             \
     struct alignas(2 * sizeof(T)) NAME {                                  \
@@ -29,7 +31,7 @@
             return *this;                                                 \
         }                                                                 \
     };                                                                    \
-    static inline NAME make_##NAME(T x, T y)                              \
+    SIMT_INLINE NAME make_##NAME(T x, T y)                                \
     {                                                                     \
         return NAME(x, y);                                                \
     }
@@ -52,38 +54,38 @@
             return *this;                                                   \
         }                                                                   \
     };                                                                      \
-    static inline NAME make_##NAME(T x, T y, T z, T w)                      \
+    SIMT_INLINE NAME make_##NAME(T x, T y, T z, T w)                        \
     {                                                                       \
         return NAME(x, y, z, w);                                            \
     }
 
 /* One or three elements have no wide access on a GPU either; nor has a vector of 32 bytes, whose
  * alignment is 16. */
-#define SIMT_VECTOR1(NAME, T)           \
-    struct NAME {                       \
-        T x;                            \
-    };                                  \
-    static inline NAME make_##NAME(T x) \
-    {                                   \
-        return NAME{x};                 \
+#define SIMT_VECTOR1(NAME, T)         \
+    struct NAME {                     \
+        T x;                          \
+    };                                \
+    SIMT_INLINE NAME make_##NAME(T x) \
+    {                                 \
+        return NAME{x};               \
     }
 
-#define SIMT_VECTOR3(NAME, T)                     \
-    struct NAME {                                 \
-        T x, y, z;                                \
-    };                                            \
-    static inline NAME make_##NAME(T x, T y, T z) \
-    {                                             \
-        return NAME{x, y, z};                     \
+#define SIMT_VECTOR3(NAME, T)                   \
+    struct NAME {                               \
+        T x, y, z;                              \
+    };                                          \
+    SIMT_INLINE NAME make_##NAME(T x, T y, T z) \
+    {                                           \
+        return NAME{x, y, z};                   \
     }
 
-#define SIMT_VECTOR4_WIDE(NAME, T)                     \
-    struct alignas(16) NAME {                          \
-        T x, y, z, w;                                  \
-    };                                                 \
-    static inline NAME make_##NAME(T x, T y, T z, T w) \
-    {                                                  \
-        return NAME{x, y, z, w};                       \
+#define SIMT_VECTOR4_WIDE(NAME, T)                   \
+    struct alignas(16) NAME {                        \
+        T x, y, z, w;                                \
+    };                                               \
+    SIMT_INLINE NAME make_##NAME(T x, T y, T z, T w) \
+    {                                                \
+        return NAME{x, y, z, w};                     \
     }
 
 #define SIMT_VECTORS(NAME, T) \

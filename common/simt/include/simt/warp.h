@@ -7,8 +7,7 @@
 #ifndef SIMT_WARP_H
 #define SIMT_WARP_H
 
-#include <stdint.h>
-#include <string.h>
+#include "simt/base.h"
 
 enum simt_collective {
     SIMT_SHFL,
@@ -42,65 +41,46 @@ int simt_syncthreads(int predicate, enum simt_barrier how);
 unsigned simt_activemask(void);
 }
 
-/* After a call of the backend, so that it is never a function's last act: the compiler would make
- * that a jump, and the backend would not know which line it was called from. */
-#define SIMT_NOT_A_TAIL_CALL() __asm__ volatile("" ::: "memory")
-
 /* ---- the block's barrier ------------------------------------------------------------------- */
 
-static inline void __syncthreads(void)
+SIMT_INLINE void __syncthreads(void)
 {
     simt_syncthreads(0, SIMT_BARRIER);
     SIMT_NOT_A_TAIL_CALL();
 }
-static inline int __syncthreads_count(int predicate)
+SIMT_INLINE int __syncthreads_count(int predicate)
 {
     return simt_syncthreads(predicate, SIMT_BARRIER_COUNT);
 }
-static inline int __syncthreads_and(int predicate)
+SIMT_INLINE int __syncthreads_and(int predicate)
 {
     return simt_syncthreads(predicate, SIMT_BARRIER_AND);
 }
-static inline int __syncthreads_or(int predicate)
+SIMT_INLINE int __syncthreads_or(int predicate)
 {
     return simt_syncthreads(predicate, SIMT_BARRIER_OR);
 }
 
 /* ---- shuffles: any type of 1 to 8 bytes ---------------------------------------------------- */
 
-template <class T> static inline uint64_t simt_to_bits(T value)
-{
-    static_assert(sizeof(T) <= 8, "a shuffle moves at most 8 bytes");
-    uint64_t bits = 0;
-    memcpy(&bits, &value, sizeof value);
-    return bits;
-}
-
-template <class T> static inline T simt_from_bits(uint64_t bits)
-{
-    T value;
-    memcpy(static_cast<void *>(&value), &bits, sizeof value);
-    return value;
-}
-
-template <class T> static inline T __shfl_sync(unsigned mask, T value, int source, int width = 32)
+template <class T> SIMT_INLINE T __shfl_sync(unsigned mask, T value, int source, int width = 32)
 {
     return simt_from_bits<T>(simt_shuffle(mask, simt_to_bits(value), source, width, SIMT_SHFL));
 }
 template <class T>
-static inline T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32)
+SIMT_INLINE T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32)
 {
     return simt_from_bits<T>(
         simt_shuffle(mask, simt_to_bits(value), (int)delta, width, SIMT_SHFL_UP));
 }
 template <class T>
-static inline T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32)
+SIMT_INLINE T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32)
 {
     return simt_from_bits<T>(
         simt_shuffle(mask, simt_to_bits(value), (int)delta, width, SIMT_SHFL_DOWN));
 }
 template <class T>
-static inline T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = 32)
+SIMT_INLINE T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = 32)
 {
     return simt_from_bits<T>(
         simt_shuffle(mask, simt_to_bits(value), lane_mask, width, SIMT_SHFL_XOR));
@@ -108,7 +88,7 @@ static inline T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width
 
 /* ---- votes, matches, reductions ------------------------------------------------------------ */
 
-static inline void __syncwarp(unsigned mask = 0xffffffffu)
+SIMT_INLINE void __syncwarp(unsigned mask = 0xffffffffu)
 {
     simt_vote(mask, 0, SIMT_SYNCWARP);
     SIMT_NOT_A_TAIL_CALL();
@@ -116,30 +96,30 @@ static inline void __syncwarp(unsigned mask = 0xffffffffu)
 
 /* Independent thread scheduling lets a GPU answer with any set of converged lanes. The smallest
  * legal answer is given here, the calling lane alone: code that hopes for more is wrong. */
-static inline unsigned __activemask(void)
+SIMT_INLINE unsigned __activemask(void)
 {
     return simt_activemask();
 }
 
-static inline unsigned __ballot_sync(unsigned mask, int predicate)
+SIMT_INLINE unsigned __ballot_sync(unsigned mask, int predicate)
 {
     return (unsigned)simt_vote(mask, predicate != 0, SIMT_BALLOT);
 }
-static inline int __any_sync(unsigned mask, int predicate)
+SIMT_INLINE int __any_sync(unsigned mask, int predicate)
 {
     return (int)simt_vote(mask, predicate != 0, SIMT_ANY);
 }
-static inline int __all_sync(unsigned mask, int predicate)
+SIMT_INLINE int __all_sync(unsigned mask, int predicate)
 {
     return (int)simt_vote(mask, predicate != 0, SIMT_ALL);
 }
 
-template <class T> static inline unsigned __match_any_sync(unsigned mask, T value)
+template <class T> SIMT_INLINE unsigned __match_any_sync(unsigned mask, T value)
 {
     static_assert(sizeof(T) == 4 || sizeof(T) == 8, "__match_any_sync compares 4 or 8 bytes");
     return (unsigned)simt_vote(mask, simt_to_bits(value), SIMT_MATCH_ANY);
 }
-template <class T> static inline unsigned __match_all_sync(unsigned mask, T value, int *all_equal)
+template <class T> SIMT_INLINE unsigned __match_all_sync(unsigned mask, T value, int *all_equal)
 {
     static_assert(sizeof(T) == 4 || sizeof(T) == 8, "__match_all_sync compares 4 or 8 bytes");
     unsigned same = (unsigned)simt_vote(mask, simt_to_bits(value), SIMT_MATCH_ALL);
@@ -147,39 +127,39 @@ template <class T> static inline unsigned __match_all_sync(unsigned mask, T valu
     return same;
 }
 
-static inline unsigned __reduce_add_sync(unsigned mask, unsigned value)
+SIMT_INLINE unsigned __reduce_add_sync(unsigned mask, unsigned value)
 {
     return (unsigned)simt_vote(mask, value, SIMT_REDUCE_ADD);
 }
-static inline int __reduce_add_sync(unsigned mask, int value)
+SIMT_INLINE int __reduce_add_sync(unsigned mask, int value)
 {
     return (int)simt_vote(mask, (unsigned)value, SIMT_REDUCE_ADD);
 }
-static inline unsigned __reduce_min_sync(unsigned mask, unsigned value)
+SIMT_INLINE unsigned __reduce_min_sync(unsigned mask, unsigned value)
 {
     return (unsigned)simt_vote(mask, value, SIMT_REDUCE_MIN_UNSIGNED);
 }
-static inline int __reduce_min_sync(unsigned mask, int value)
+SIMT_INLINE int __reduce_min_sync(unsigned mask, int value)
 {
     return (int)simt_vote(mask, (unsigned)value, SIMT_REDUCE_MIN_SIGNED);
 }
-static inline unsigned __reduce_max_sync(unsigned mask, unsigned value)
+SIMT_INLINE unsigned __reduce_max_sync(unsigned mask, unsigned value)
 {
     return (unsigned)simt_vote(mask, value, SIMT_REDUCE_MAX_UNSIGNED);
 }
-static inline int __reduce_max_sync(unsigned mask, int value)
+SIMT_INLINE int __reduce_max_sync(unsigned mask, int value)
 {
     return (int)simt_vote(mask, (unsigned)value, SIMT_REDUCE_MAX_SIGNED);
 }
-static inline unsigned __reduce_and_sync(unsigned mask, unsigned value)
+SIMT_INLINE unsigned __reduce_and_sync(unsigned mask, unsigned value)
 {
     return (unsigned)simt_vote(mask, value, SIMT_REDUCE_AND);
 }
-static inline unsigned __reduce_or_sync(unsigned mask, unsigned value)
+SIMT_INLINE unsigned __reduce_or_sync(unsigned mask, unsigned value)
 {
     return (unsigned)simt_vote(mask, value, SIMT_REDUCE_OR);
 }
-static inline unsigned __reduce_xor_sync(unsigned mask, unsigned value)
+SIMT_INLINE unsigned __reduce_xor_sync(unsigned mask, unsigned value)
 {
     return (unsigned)simt_vote(mask, value, SIMT_REDUCE_XOR);
 }
