@@ -1,16 +1,20 @@
 /*
  * simt.h - the private structures of the CPU backend, shared by the files of this folder.
  *
- *   grid.cc          checks a launch, deals its blocks to OS threads; os_threads.cc: those
- *   block.cc         runs one block: rounds over its warps, the barrier, deadlock
- *   fiber.cc         stacks and the start and end of a CUDA thread; fiber.h: handing over
- *   switch_*.S       the context switch itself
- *   warp.cc          shuffles, votes, matches, reductions
- *   mma.cc, async_copy.cc, atomics.cc      the instructions of those names
- *   memory.cc        device memory          shared_memory.cc    a block's shared memory
- *   fault.cc         signals and the time limit                 report.cc    the text of a failure
- *   symbols.cc       the program's symbol table                 source_line.cc    code address to
- * line runtime_api.cc, device.cc, stream.cc   the cuda* functions
+ *   grid.cc            checks a launch, deals its blocks to OS threads
+ *   os_threads.cc      those OS threads
+ *   block.cc           runs one block: rounds over its warps, the barrier, deadlock
+ *   fiber.cc, fiber.h  stacks, the start and end of a CUDA thread; handing over to the next
+ *   switch_*.S         the context switch itself
+ *   warp.cc            shuffles, votes, matches, reductions
+ *   mma.cc, async_copy.cc, atomics.cc   the instructions of those names
+ *   memory.cc          device memory
+ *   shared_memory.cc   a block's shared memory
+ *   fault.cc           signals and the time limit
+ *   report.cc          the text of a failure
+ *   source_line.cc     from code address to source line
+ *   symbols.cc         the program's own symbol table
+ *   runtime_api.cc, device.cc, stream.cc   the cuda* functions
  *
  * How it works. A CUDA thread is a fiber: a stack of its own, switched by a dozen instructions. A
  * block stays on one OS thread from start to end, so its __shared__ variables can be thread-local
@@ -18,11 +22,12 @@
  * arrive at a warp-wide function computes the result for all. A kernel that never waits needs one
  * stack a warp: a lane that ends hands its stack to the next one.
  *
- * An instrumented build (counters, memcheck, racecheck) would add files here and attach at:
- * run_block (a block begins and ends), simt_syncthreads_at (a barrier), simt_meet (every warp-wide
- * function), simt_atomic, simt_fence, simt_async_copy and simt_async_wait, simt_ldmatrix; every
- * other access reaches it through the compiler's own instrumentation of the kernels. None of these
- * files, nor any lab, has to be compiled differently for that.
+ * An instrumented build (counters, memcheck, racecheck) would add files here, and attach where a
+ * block begins and ends (simt_run_block), at every barrier (release_barrier), warp-wide function
+ * (simt_conclude), atomic (simt_atomic), fence (simt_fence), asynchronous copy and matrix load
+ * (simt_async_copy, simt_async_wait, simt_ldmatrix), and to all other accesses through the
+ * compiler's instrumentation of the kernels (-fsanitize=thread with functions of our own). Labs and
+ * the files here stay as they are, and are compiled without it.
  */
 #ifndef SIMT_SIMT_H
 #define SIMT_SIMT_H
@@ -86,8 +91,7 @@ struct warp {
     lane *lanes[WARP_LANES];
     uint64_t in[WARP_LANES], out[WARP_LANES]; /* what a lane brings to and takes from a meeting */
     uint8_t from[WARP_LANES];                 /* the lane a shuffle reads from */
-    /* By the lowest lane of the mask. Correct programs never have two meetings open with the same
-     * lowest lane, and an incorrect one is noticed by that. */
+    /* A new one is at the number of its mask's lowest lane if that is free. */
     meeting meetings[WARP_LANES];
 };
 

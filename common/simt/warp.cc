@@ -7,6 +7,23 @@
  */
 #include "simt/fiber.h"
 
+/* Other meetings are open in this warp: joins or opens one for `mask`, unless that must end badly. */
+static __attribute__((noinline)) meeting *find_meeting(warp *w, const lane *me, uint32_t mask,
+                                                       const collective *what, const void *site)
+{
+    for (uint32_t open = w->open; open; open &= open - 1) {
+        meeting *m = &w->meetings[lowest(open)];
+        if (m->mask == mask && m->what == what) return m;
+        /* Somebody there waits for this lane, and would now be waited for by it. */
+        if ((m->mask & me->bit) && (m->arrived & mask))
+            simt_fail(cudaErrorLaunchFailure, site,
+                      "lane %u calls %s with mask 0x%08x while lanes 0x%08x of its warp wait in %s "
+                      "with mask 0x%08x",
+                      me->index, what->name, mask, m->arrived, m->what->name, m->mask);
+    }
+    return &w->meetings[lowest(~w->open)]; /* fewer than 32 are open: a lane waits in each */
+}
+
 static inline uint64_t meet(uint32_t mask, uint64_t value, const collective *what, const void *site)
 {
     worker *self = simt_worker;
@@ -18,15 +35,12 @@ static inline uint64_t meet(uint32_t mask, uint64_t value, const collective *wha
         simt_fail(cudaErrorLaunchFailure, site, "%s: the calling lane %u is not in the mask 0x%08x",
                   what->name, me->index, mask);
     meeting *m = &w->meetings[lowest(mask)];
+    if (m->arrived ? m->mask != mask || m->what != what : w->open)
+        m = find_meeting(w, me, mask, what, site);
     if (!m->arrived) {
         m->mask = mask;
         m->what = what;
-        w->open |= 1u << lowest(mask);
-    } else if (__builtin_expect(m->mask != mask || m->what != what, 0)) {
-        simt_fail(cudaErrorLaunchFailure, site,
-                  "lane %u calls %s with mask 0x%08x while lanes 0x%08x of its warp wait in %s "
-                  "with mask 0x%08x",
-                  me->index, what->name, mask, m->arrived, m->what->name, m->mask);
+        w->open |= 1u << (m - w->meetings);
     }
     m->arrived |= me->bit;
     if (m->arrived == (mask & w->present & ~w->exited)) {
@@ -48,7 +62,7 @@ void simt_conclude(warp *w, meeting *m, uint32_t stay)
     uint32_t lanes = m->arrived;
     m->what->combine(w, lanes);
     m->arrived = 0;
-    w->open &= ~(1u << lowest(m->mask));
+    w->open &= ~(1u << (m - w->meetings));
     w->ready |= lanes & ~stay;
 }
 

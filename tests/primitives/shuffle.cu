@@ -123,6 +123,17 @@ __global__ void short_kernel(int *out)
     out[blockIdx.x * blockDim.x + threadIdx.x] = x;
 }
 
+/* Lane 0 meets every other lane in turn, with a mask of the two; the others wait their turn. */
+__global__ void pairs_kernel(int *out)
+{
+    const int lane = threadIdx.x;
+    int sum = lane;
+    for (int other = 1; other < 32; other++)
+        if (lane == 0 || lane == other)
+            sum += __shfl_xor_sync(1u | 1u << other, 100 * lane + other, other);
+    out[lane] = sum;
+}
+
 int main()
 {
     sources();
@@ -146,6 +157,15 @@ int main()
         wrong += h[lane] != lane / 8 * 8 + (lane + turns) % 8 + 100 * turns;
     }
     tap_ok(wrong == 0, "four masks in one warp, each with its own loop");
+
+    d = device_zeros<int>(32);
+    pairs_kernel<<<1, 32>>>(d);
+    FINISH();
+    to_host(h, d, 32);
+    wrong = h[0] != 101 * 496;
+    for (int lane = 1; lane < 32; lane++)
+        wrong += h[lane] != 2 * lane;
+    tap_ok(wrong == 0, "31 masks that overlap in lane 0");
 
     for (int threads : {16, 32}) {
         d = device_zeros<int>(64);

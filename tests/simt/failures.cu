@@ -48,18 +48,15 @@ __global__ void deadlock_kernel(int *out)
         __syncthreads();
 }
 
-/* Lanes 0 to 7 wait for lane 8, which waits for lanes 1 to 7. */
-__global__ void missing_arrival_kernel()
+/* Lane 0 waits for lane 1, which waits for lane 2, which waits for lane 0. */
+__global__ void circle_kernel()
 {
-    if (threadIdx.x < 8)
-        __syncwarp(0x000001ffu);
-    else
-        __syncwarp(0xfffffffeu);
+    if (threadIdx.x < 3) __syncwarp(threadIdx.x == 0 ? 3 : threadIdx.x == 1 ? 6 : 5);
 }
 
 __global__ void other_mask_kernel()
 {
-    const unsigned mask = threadIdx.x % 2 ? 0xffffffffu : 0x55555555u;
+    const unsigned mask = threadIdx.x % 2 ? 0xffffffffu : 0x0000ffffu;
     HERE, __syncwarp(mask);
 }
 
@@ -363,12 +360,14 @@ int main(int, char **argv)
          "warp 0 lanes 0x0000ffff wait in __shfl_sync at tests/simt/failures.cu:",
          "for lanes 0xffff0000", "warp 1 lanes 0xffff0000 wait in __syncthreads",
          "<<<(2,1,1), (8,8,1), 0>>>");
-    CASE(missing_arrival, 1, 32, 0, (), cudaErrorLaunchTimeout, "deadlock",
-         "warp 0 lanes 0x000000ff wait in __syncwarp", "for lanes 0x00000100",
-         "warp 0 lanes 0xffffff00 wait in __syncwarp", "for lanes 0x000000fe");
+    CASE(circle, 1, 32, 0, (), cudaErrorLaunchTimeout, "deadlock",
+         "warp 0 lanes 0x00000001 wait in __syncwarp", "for lanes 0x00000002",
+         "warp 0 lanes 0x00000002 wait in __syncwarp", "for lanes 0x00000004",
+         "warp 0 lanes 0x00000004 wait in __syncwarp", "for lanes 0x00000001",
+         "warp 0 lanes 0xfffffff8 have exited");
     CASE(other_mask, 1, 32, 0, (), cudaErrorLaunchFailure,
          "lane 1 calls __syncwarp with mask 0xffffffff while lanes 0x00000001 of its warp wait in "
-         "__syncwarp with mask 0x55555555");
+         "__syncwarp with mask 0x0000ffff");
     CASE(outside_mask, 1, 32, 0, (memory), cudaErrorLaunchFailure,
          "__any_sync: the calling lane 0 is not in the mask 0xfffffffe", "[warp 0 lane 0]");
     CASE(other_function, 1, 32, 0, (memory), cudaErrorLaunchFailure,
