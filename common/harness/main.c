@@ -6,7 +6,6 @@
 #include "harness/provenance.h"
 #include "harness/session.h"
 #include "matrix/dataset.h"
-#include "matrix/reader.h"
 
 static void list_labs(void)
 {
@@ -24,13 +23,6 @@ static void list_labs(void)
     }
 }
 
-static void list_formats(void)
-{
-    printf("\nfile formats:\n");
-    for (const matrix_reader *r = matrix_readers(); r; r = r->next)
-        printf("  %-8s %s\n", r->name, r->description);
-}
-
 int main(int argc, char **argv)
 {
     options o;
@@ -44,15 +36,14 @@ int main(int argc, char **argv)
     }
     switch (o.mode) {
     case MODE_HELP:
-        options_help(stdout, argv[0], own_lab()->lab);
+        options_help(stdout, argv[0]);
         return STATUS_OK;
     case MODE_VERSION:
         printf("%s, commit %s, backend %s\n", program, provenance_commit(), device_backend());
         return STATUS_OK;
     case MODE_LIST:
         list_labs();
-        list_formats();
-        printf("\ndatasets:\n");
+        putchar('\n');
         dataset_list(stdout, o.data_dir);
         return STATUS_OK;
     case MODE_RUN:

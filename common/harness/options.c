@@ -52,7 +52,7 @@ static const struct {
     {"device", "I", OPT_DEVICE, "use GPU number I (default 0)"},
     {"list", NULL, OPT_LIST, "list labs, tunables, datasets and file formats"},
     {"help", NULL, OPT_HELP, "show this text"},
-    {"version", NULL, OPT_VERSION, "show version, backend and toolkit"},
+    {"version", NULL, OPT_VERSION, "show the commit it was built from, and the backend"},
 };
 enum { NUM_OPTIONS = sizeof OPTIONS / sizeof OPTIONS[0] };
 
@@ -65,13 +65,16 @@ static bool parse_integer(const char *text, long long low, long long high, long 
     return end != text && !*end && !errno && *value >= low && *value <= high;
 }
 
-static enum status unknown_option(const char *word, error_text *error)
+/* `word` is what getopt could not make sense of; `id` is what it left in optopt. */
+static enum status refuse_option(const char *word, int id, error_text *error)
 {
     const char *names[NUM_OPTIONS];
     for (int i = 0; i < NUM_OPTIONS; i++)
         names[i] = OPTIONS[i].name;
     char bare[64];
     snprintf(bare, sizeof bare, "%.*s", (int)strcspn(word, "="), word);
+    if (id >= OPT_CHECK_ONLY)
+        return fail(error, STATUS_USAGE, "%s takes no value (--help shows which do)", bare);
     const char *near = nearest_match(bare + strspn(bare, "-"), names, NUM_OPTIONS);
     return near ? fail(error, STATUS_USAGE, "unknown option %s; did you mean --%s?", bare, near)
                 : fail(error, STATUS_USAGE, "unknown option %s (--help lists them)", bare);
@@ -119,19 +122,34 @@ static enum status parse_rival(const char *text, options *o, error_text *error)
     return STATUS_OK;
 }
 
-/* A tunable of that name in any contender of this program. */
-static const tunable *find_tunable(const char *name)
+/* Some contender's tunable of that name must take the value; the message lists the values that the
+ * last one takes, which is the own lab's if it has the tunable. */
+static enum status check_setting(const char *name, int value, error_text *error)
 {
+    const tunable *last = NULL;
     for (const contender *c = contenders(); c; c = c->next)
-        for (int i = 0; i < contender_num_tunables(c); i++)
-            if (!strcmp(c->tunables[i].name, name)) return &c->tunables[i];
-    return NULL;
+        for (int i = 0; i < contender_num_tunables(c); i++) {
+            if (strcmp(c->tunables[i].name, name) != 0) continue;
+            last = &c->tunables[i];
+            if (tunable_takes(last, value)) return STATUS_OK;
+        }
+    if (!last)
+        return fail(error, STATUS_USAGE, "--set: no tunable is called '%s' (--list shows them)",
+                    name);
+    char values[128] = "";
+    for (int i = 0; i < last->num_values; i++) {
+        const size_t used = strlen(values);
+        snprintf(values + used, sizeof values - used, "%s%d", i ? ", " : "", last->values[i]);
+    }
+    return fail(error, STATUS_USAGE, "--set %s=%d: choose one of %s", name, value, values);
 }
 
 static enum status parse_settings(const char *text, options *o, error_text *error)
 {
-    char copy[128];
-    snprintf(copy, sizeof copy, "%s", text);
+    char copy[256];
+    if (strlen(text) >= sizeof copy)
+        return fail(error, STATUS_USAGE, "--set: the list is too long");
+    strcpy(copy, text);
     char *rest = copy, *word;
     while ((word = strsep(&rest, ","))) {
         char *equals = strchr(word, '=');
@@ -139,20 +157,11 @@ static enum status parse_settings(const char *text, options *o, error_text *erro
         if (!equals || !parse_integer(equals + 1, INT_MIN, INT_MAX, &value))
             return fail(error, STATUS_USAGE, "--set %s: expected NAME=NUMBER,...", text);
         *equals = 0;
-        const tunable *t = find_tunable(word);
-        if (!t)
-            return fail(error, STATUS_USAGE, "--set %s: no tunable is called '%s' (--list)", text,
-                        word);
-        bool legal = false;
-        char values[80] = "";
-        for (int i = 0; i < t->num_values; i++) {
-            legal |= t->values[i] == value;
-            size_t used = strlen(values);
-            snprintf(values + used, sizeof values - used, "%s%d", i ? ", " : "", t->values[i]);
-        }
-        if (!legal)
-            return fail(error, STATUS_USAGE, "--set %s=%lld: choose one of %s", word, value,
-                        values);
+        enum status status = check_setting(word, (int)value, error);
+        if (status != STATUS_OK) return status;
+        for (int i = 0; i < o->num_settings; i++)
+            if (!strcmp(o->settings[i].name, word))
+                return fail(error, STATUS_USAGE, "--set: %s is set twice", word);
         if (o->num_settings == MAX_TUNABLES)
             return fail(error, STATUS_USAGE, "--set: at most %d settings", MAX_TUNABLES);
         setting *s = &o->settings[o->num_settings++];
@@ -238,11 +247,12 @@ enum status options_parse(int argc, char **argv, options *o, error_text *error)
     optind = 0; /* start over: the tests parse several command lines */
     int id;
     enum status status;
-    while ((id = getopt_long(argc, argv, ":h", table, NULL)) != -1) {
+    /* _only: "-runs 5" means --runs 5, and a wrong "-rums" is one word, not five. */
+    while ((id = getopt_long_only(argc, argv, ":h", table, NULL)) != -1) {
         const char *word = argv[optind - 1];
         if (id == ':')
             return fail(error, STATUS_USAGE, "%s needs a value (--help shows which)", word);
-        if (id == '?') return unknown_option(word, error);
+        if (id == '?') return refuse_option(word, optopt, error);
         status = parse_option(id == 'h' ? OPT_HELP : id, optarg, o, error);
         if (status != STATUS_OK) return status;
     }
@@ -253,18 +263,37 @@ enum status options_parse(int argc, char **argv, options *o, error_text *error)
         return fail(error, STATUS_USAGE, "--check-only and --bench-only exclude each other");
     if (o->sweep && o->tune)
         return fail(error, STATUS_USAGE, "--sweep and --tune exclude each other");
+    if (o->csv_path && o->json_path && !strcmp(o->csv_path, o->json_path))
+        return fail(error, STATUS_USAGE, "--csv and --json cannot both go to %s", o->csv_path);
     if (optind < argc) o->dataset = argv[optind];
     if (optind + 1 < argc) return parse_widths(argv[optind + 1], o, error);
     return STATUS_OK;
 }
 
-void options_help(FILE *out, const char *program, int lab)
+/* "lab 1", "labs 1 to 5": those linked into this program. */
+static void name_labs(char *text, size_t bytes)
 {
+    int first = 0, last = 0;
+    for (const contender *c = contenders(); c; c = c->next) {
+        if (!c->lab) continue;
+        if (!first) first = c->lab;
+        last = c->lab;
+    }
+    if (first == last)
+        snprintf(text, bytes, "lab %d", first);
+    else
+        snprintf(text, bytes, "labs %d to %d", first, last);
+}
+
+void options_help(FILE *out, const char *program)
+{
+    char labs[40];
+    name_labs(labs, sizeof labs);
     fprintf(
         out,
         "usage: %s [DATASET [N]] [--option ...]\n"
         "\n"
-        "Runs labs 1 to %d on a sparse matrix, checks every element of every result against an\n"
+        "Runs %s on a sparse matrix, checks every element of every result against an\n"
         "fp64 oracle and, on a GPU, times them beside the vendor's library.\n"
         "\n"
         "  DATASET   a name (arxiv), a set (set:graphs), a file (.mtx .smtx .csr .npz, a\n"
@@ -273,7 +302,7 @@ void options_help(FILE *out, const char *program, int lab)
         "            Without one, a small bundled sample.\n"
         "  N         columns of the dense matrix, or several: 32,256 (default 32)\n"
         "\n",
-        program, lab);
+        program, labs);
     for (int i = 0; i < NUM_OPTIONS; i++) {
         char left[40];
         snprintf(left, sizeof left, "--%s%s%s", OPTIONS[i].name, OPTIONS[i].argument ? " " : "",

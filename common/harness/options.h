@@ -14,7 +14,7 @@ enum mode { MODE_RUN, MODE_HELP, MODE_VERSION, MODE_LIST };
 enum l2_state { L2_WARM, L2_COLD };
 enum rivals { RIVALS_BEST, RIVALS_DEFAULT, RIVALS_LAB, RIVALS_NONE };
 
-/* --set D=2,C=4: a value for every tunable of that name. */
+/* --set D=2,C=4: a value for every tunable of that name that takes it. */
 typedef struct setting {
     char name[16];
     int value;
@@ -40,14 +40,15 @@ typedef struct options {
     int device;
 } options;
 
-/* Parses argv. On STATUS_USAGE the message names the word that was wrong and the nearest legal one.
+/* Parses argv. On STATUS_USAGE the message names the word that was wrong, and the nearest legal one.
  */
 enum status options_parse(int argc, char **argv, options *o, error_text *error);
 
-/* The text of --help for the program of lab `lab`. */
-void options_help(FILE *out, const char *program, int lab);
+/* The text of --help for this program. */
+void options_help(FILE *out, const char *program);
 
-/* The options that change what is measured, as one word for the `flags` column: "runs=50;cold". */
+/* The options that change what is measured, as one word for the `flags` column: "runs=50;D=2". (L2
+ * and the seed have columns of their own.) */
 void options_flags(const options *o, char *text, size_t bytes);
 
 #endif

@@ -73,7 +73,8 @@ static void remember(const char *key, int count, const int *tuning)
 static const int *fixed_value(const options *o, const tunable *t)
 {
     for (int i = 0; i < o->num_settings; i++)
-        if (!strcmp(o->settings[i].name, t->name)) return &o->settings[i].value;
+        if (!strcmp(o->settings[i].name, t->name) && tunable_takes(t, o->settings[i].value))
+            return &o->settings[i].value;
     return NULL;
 }
 

@@ -32,3 +32,10 @@ int contender_num_tunables(const contender *c)
         n++;
     return n;
 }
+
+bool tunable_takes(const tunable *t, int value)
+{
+    for (int i = 0; i < t->num_values; i++)
+        if (t->values[i] == value) return true;
+    return false;
+}

@@ -53,6 +53,9 @@ const contender *contenders(void);
 
 int contender_num_tunables(const contender *c);
 
+/* Whether `value` is one of those the tunable may have. */
+bool tunable_takes(const tunable *t, int value);
+
 /* ---- problems -------------------------------------------------------------------------------- */
 
 typedef struct operand {
