@@ -17,7 +17,7 @@
 
 __thread worker *simt_worker;
 worker *simt_workers[MAX_OS_THREADS];
-struct simt_settings simt_settings;
+settings simt_settings;
 
 /* Launches from different host threads take turns. Leaked: it must outlive static destructors. */
 static std::mutex &one_launch = *new std::mutex;

@@ -169,13 +169,13 @@ struct worker {
 extern __thread worker *simt_worker; /* of this OS thread; NULL until it first runs a block */
 extern worker *simt_workers[MAX_OS_THREADS]; /* those that have run something; atomic */
 
-/* From the environment: SIMT_THREADS, SIMT_ORDER, SIMT_TIMEOUT. */
-struct simt_settings {
+/* From the environment: SIMT_THREADS, SIMT_ORDER, SIMT_TIMEOUT; see cuda_runtime_api.h. */
+struct settings {
     int threads;  /* OS threads */
     bool reverse; /* lanes, warps and blocks in descending order */
     int timeout;  /* seconds a block may run, 0: for ever */
 };
-extern simt_settings simt_settings;
+extern settings simt_settings;
 
 #define SIMT_CALLER __builtin_return_address(0)
 
@@ -190,8 +190,7 @@ static inline unsigned lowest(uint32_t set)
     return (unsigned)__builtin_ctz(set);
 }
 
-/* ---- grid.cc, os_threads.cc, block.cc, fiber.cc, warp.cc
- * -------------------------------------------------- */
+/* ---- running: grid.cc, os_threads.cc, block.cc, fiber.cc, warp.cc --------------------------- */
 
 /* One OS thread's share of a launch; number 0 is the one that launched. */
 void simt_work(launch *job, int index);
@@ -214,7 +213,7 @@ uint64_t simt_meet(uint32_t mask, uint64_t value, const collective *what, const 
 /* Ends the meeting. `stay` are lanes that are ready as it is. */
 void simt_conclude(warp *w, meeting *m, uint32_t stay);
 
-/* ---- memory.cc, shared_memory.cc, async_copy.cc -------------------------------------------- */
+/* ---- memory: memory.cc, shared_memory.cc, async_copy.cc ------------------------------------- */
 
 cudaError_t simt_memory_allocate(void **pointer, size_t bytes);
 cudaError_t simt_memory_free(void *pointer);

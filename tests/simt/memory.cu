@@ -86,6 +86,37 @@ static void reuse(void)
     tap_ok(p == nullptr, "gives no pointer");
 }
 
+/* With 2 GB of address space the range for device memory is soon used up, and used again from its
+ * beginning - but not where `kept` lies. Run in a process of its own. */
+static int small_child(void)
+{
+    const size_t bytes = (size_t)100 << 20;
+    unsigned char *kept, *p[2], h[1000];
+    CUDA(cudaMalloc(&p[0], bytes));
+    CUDA(cudaMalloc(&kept, sizeof h));
+    CUDA(cudaMemset(kept, 42, sizeof h));
+    unsigned char *first = p[0];
+    bool again = false;
+    for (int i = 0; i < 40; i++) {
+        CUDA(cudaMalloc(&p[(i + 1) % 2], bytes));
+        CUDA(cudaMemset(p[(i + 1) % 2], i, bytes));
+        CUDA(cudaFree(p[i % 2]));
+        again |= p[(i + 1) % 2] == first;
+    }
+    CUDA(cudaMemcpy(h, kept, sizeof h, cudaMemcpyDeviceToHost));
+    for (unsigned char x : h)
+        if (x != 42) return 2;
+    return again ? 0 : 3;
+}
+
+static void small(void)
+{
+    char command[100];
+    snprintf(command, sizeof command, "ulimit -v 2000000; exec /proc/%d/exe small", (int)getpid());
+    const int status = system(command);
+    tap_ok(status == 0, "addresses are used again when all have been (status %d)", status >> 8);
+}
+
 /* ---- shared memory -----------------------------------------------------------------------------
  */
 
@@ -162,10 +193,12 @@ static void asynchronous(void)
     tap_ok(out[1] == 11 && out[2] == -1, "of three groups a wait for all but one brings two");
 }
 
-int main()
+int main(int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[1], "small") == 0) return small_child();
     device_memory();
     reuse();
+    small();
     shared_memory();
     asynchronous();
     return tap_done();

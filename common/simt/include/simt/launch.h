@@ -28,7 +28,6 @@
 #define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
 #define __grid_constant__
-#define __maxnreg__(count)
 #define __align__(bytes) __attribute__((aligned(bytes)))
 
 /* ---- built-in variables -------------------------------------------------------------------- */
