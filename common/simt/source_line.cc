@@ -71,12 +71,18 @@ bool simt_is_kernel_code(const void *site)
 
 const void *simt_guilty_site(const void *const *sites, int count)
 {
+    const void *unknown = nullptr;
     for (int i = 0; i < count; i++) {
+        const frames &all = frames_of(sites[i]);
+        if (all.empty()) {
+            if (!unknown) unknown = sites[i];
+            continue;
+        }
         if (simt_is_kernel_code(sites[i])) return sites[i];
         /* Kernels are called from there: what lies further out is left over from other calls. */
-        if (frames_of(sites[i])[0].find("simt/launch.h:") != std::string::npos) break;
+        if (all[0].find("simt/launch.h:") != std::string::npos) break;
     }
-    return nullptr;
+    return unknown;
 }
 
 void simt_source_line(const void *site, char *text, size_t size)
