@@ -4,24 +4,24 @@
  * Idea      D: the tile holds 32 * D nonzeros, so that barriers come D times less often.
  *           C: a lane computes C neighbouring columns, which it loads with one instruction of 4 * C
  *           bytes; the tile is read once for all of them, and a row needs C times fewer warps.
- * Changed   Lab 3 is D = 1, C = 1. New too: a thread gets so few registers that 64 warps fit an SM.
+ * Changed   Lab 3 is D = 1, C = 1. New too: a thread gets so few registers that an SM is full of them.
  * Run       make lab4 && ./lab4 ddi 256 --set D=2,C=4        (on a GPU: --sweep, --tune)
  * Watch     Slot d * 32 + lane of the tile is loaded by `lane`: 32 lanes, 32 banks. The transposed
  *           layout [lane][d] would put D lanes on every bank.
  */
+#include "device/occupancy.cuh"
 #include "device/vec.cuh"
 #include "device/warp.cuh"
 #include "ops/spmm.h"
 
-constexpr int WARPS = 4;             /* a block */
-constexpr int REGISTERS = 32;        /* a thread: 64 warps of them fill the 65536 of an SM */
+constexpr int WARPS = 4, BLOCK = WARPS * WARP_SIZE;
 constexpr int FLOATS_IN_FLIGHT = 16; /* a lane's loads of B on their way at once, in registers */
 
 /* Positions in spmm_plan.tuning. */
 enum { TUNE_D, TUNE_C };
 
 template <int D, int C>
-__global__ void __maxnreg__(REGISTERS)
+__global__ void __launch_bounds__(BLOCK, THREADS_PER_SM / BLOCK)
     spmm_tuning_kernel(int rows, int N, const int *__restrict__ row_ptr,
                        const int *__restrict__ col_idx, const float *__restrict__ values,
                        const float *__restrict__ B, float *__restrict__ out)
@@ -80,8 +80,7 @@ static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStre
         c /= 2;
     spmm_kernel *kernel = KERNELS[d / 2][c / 2];
     const dim3 grid((A.rows + WARPS - 1) / WARPS, (plan->N + WARP_SIZE * c - 1) / (WARP_SIZE * c));
-    kernel<<<grid, WARPS * WARP_SIZE, 0, stream>>>(A.rows, plan->N, A.d_row_ptr, A.d_col_idx,
-                                                   A.d_values, B, C);
+    kernel<<<grid, BLOCK, 0, stream>>>(A.rows, plan->N, A.d_row_ptr, A.d_col_idx, A.d_values, B, C);
     return cudaGetLastError();
 }
 

@@ -12,6 +12,7 @@
  * Watch     The longest row bounds the time of labs 1 to 4 on skewed graphs (arxiv, youtube, am).
  */
 #include "device/cuda_try.h"
+#include "device/occupancy.cuh"
 #include "device/vec.cuh"
 #include "device/warp.cuh"
 #include "ops/spmm.h"
@@ -19,8 +20,7 @@
 
 #include <stdlib.h>
 
-constexpr int WARPS = 4;             /* a block */
-constexpr int REGISTERS = 32;        /* a thread: 64 warps of them fill the 65536 of an SM */
+constexpr int WARPS = 4, BLOCK = WARPS * WARP_SIZE;
 constexpr int FLOATS_IN_FLIGHT = 16; /* a lane's loads of B on their way at once, in registers */
 
 /* Positions in spmm_plan.tuning. */
@@ -74,7 +74,7 @@ __device__ void segment_sum(const product &p, int start, int end, int j, float (
 
 /* One warp per row: its first `split` nonzeros, stored. */
 template <int C, int LANES>
-__global__ void __maxnreg__(REGISTERS)
+__global__ void __launch_bounds__(BLOCK, THREADS_PER_SM / BLOCK)
     spmm_heads_kernel(const __grid_constant__ product p, int rows)
 {
     const int row = blockIdx.x * WARPS + threadIdx.x / WARP_SIZE;
@@ -90,7 +90,7 @@ __global__ void __maxnreg__(REGISTERS)
 
 /* One warp per tail: its up to `split` nonzeros, added to what the head stored. */
 template <int C, int LANES>
-__global__ void __maxnreg__(REGISTERS)
+__global__ void __launch_bounds__(BLOCK, THREADS_PER_SM / BLOCK)
     spmm_tails_kernel(const __grid_constant__ product p, tail_list tails)
 {
     const int tail = blockIdx.x * WARPS + threadIdx.x / WARP_SIZE;
@@ -113,11 +113,11 @@ static cudaError_t launch(const product &p, int rows, const tail_list &tails, cu
     const int slices = (p.N + LANES * C - 1) / (LANES * C);
     const size_t shared = WARPS * p.tile * sizeof(int2);
     const dim3 heads((rows + WARPS - 1) / WARPS, slices);
-    spmm_heads_kernel<C, LANES><<<heads, WARPS * WARP_SIZE, shared, stream>>>(p, rows);
+    spmm_heads_kernel<C, LANES><<<heads, BLOCK, shared, stream>>>(p, rows);
     CUDA_TRY(cudaGetLastError());
     if (tails.count == 0) return cudaSuccess;
     const dim3 rest((tails.count + WARPS - 1) / WARPS, slices);
-    spmm_tails_kernel<C, LANES><<<rest, WARPS * WARP_SIZE, shared, stream>>>(p, tails);
+    spmm_tails_kernel<C, LANES><<<rest, BLOCK, shared, stream>>>(p, tails);
     return cudaGetLastError();
 }
 
