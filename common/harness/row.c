@@ -31,7 +31,7 @@ static const struct {
     FIELD(INT64, cols),
     FIELD(INT64, nnz),
     FIELD(REAL, mean_row),
-    FIELD(REAL, max_row),
+    FIELD(INT64, max_row),
     FIELD(REAL, cov_row),
     FIELD(INT, N),
     FIELD(TEXT, backend),
@@ -141,16 +141,37 @@ void rows_write_csv(FILE *out, const row *rows, size_t count)
     }
 }
 
+/* The bytes of the UTF-8 character at `s`, or 0 if there is none (RFC 3629: overlong forms,
+ * surrogates and numbers above 0x10FFFF are none). */
+static int utf8_length(const unsigned char *s)
+{
+    const int length = s[0] < 0x80                    ? 1
+                       : s[0] >= 0xC2 && s[0] <= 0xDF ? 2
+                       : s[0] >= 0xE0 && s[0] <= 0xEF ? 3
+                       : s[0] >= 0xF0 && s[0] <= 0xF4 ? 4
+                                                      : 0;
+    for (int i = 1; i < length; i++)
+        if ((s[i] & 0xC0) != 0x80) return 0;
+    const int second = length > 2 ? s[0] << 8 | s[1] : 0;
+    if ((length == 3 && second < 0xE0A0) || (second >= 0xEDA0 && second <= 0xEDBF)) return 0;
+    if (length == 4 && (second < 0xF090 || second > 0xF48F)) return 0;
+    return length;
+}
+
 static void json_text(FILE *out, const char *text)
 {
     putc('"', out);
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\')
+    while (*text) {
+        const int length = utf8_length((const unsigned char *)text);
+        if (length == 0)
+            fputs("\\ufffd", out);
+        else if (*text == '"' || *text == '\\')
             fprintf(out, "\\%c", *text);
-        else if ((unsigned char)*text < 0x20)
+        else if (length == 1 && *text < 0x20)
             fprintf(out, "\\u%04x", *text);
         else
-            putc(*text, out);
+            fwrite(text, 1, length, out);
+        text += length ? length : 1;
     }
     putc('"', out);
 }
@@ -178,8 +199,9 @@ enum status rows_save(const char *path, void (*write)(FILE *, const row *, size_
 {
     if (!strcmp(path, "-")) {
         write(stdout, rows, count);
-        return fflush(stdout) ? fail(error, STATUS_RUNTIME, "standard output: %s", strerror(errno))
-                              : STATUS_OK;
+        if (fflush(stdout) == 0 && !ferror(stdout)) return STATUS_OK;
+        clearerr(stdout); /* it is reported here and now */
+        return fail(error, STATUS_RUNTIME, "standard output: cannot write: %s", strerror(errno));
     }
     output_file file;
     enum status status = output_open(&file, path, error);

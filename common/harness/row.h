@@ -7,7 +7,6 @@
 #include "matrix/status.h"
 
 #include <stdbool.h>
-
 #include <stdint.h>
 #include <stdio.h>
 
@@ -21,7 +20,8 @@ typedef struct row {
     char operation[16], precision[8];
     char dataset[128], origin[12], source[256];
     int64_t rows, cols, nnz;
-    double mean_row, max_row, cov_row;
+    double mean_row, cov_row;
+    int64_t max_row;
     int N;
     char backend[8], device[64], driver[24], toolkit[24], commit[24];
     char flags[96], tuning[64];
@@ -48,12 +48,13 @@ typedef struct row_list {
 enum status row_list_add(row_list *list, const row *rows, size_t count, error_text *error);
 void row_list_free(row_list *list);
 
+/* CSV by RFC 4180, but with \n as the line end. JSON by RFC 8259: bytes that are not UTF-8 (file
+ * names may hold any) become U+FFFD. */
 void rows_write_csv(FILE *out, const row *rows, size_t count);
 void rows_write_json(FILE *out, const row *rows, size_t count);
 
-/* Lets `write` fill the file at `path` (see files.h: the old file stays until the new one is
- * whole);
- * "-" is standard output. */
+/* Lets `write` fill the file at `path`; "-" is standard output. By files.h, the old file stays until
+ * the new one is whole. */
 enum status rows_save(const char *path, void (*write)(FILE *, const row *, size_t), const row *rows,
                       size_t count, error_text *error);
 

@@ -127,23 +127,27 @@ static bool rows_go_to_stdout(const options *o)
 /* That the files can be written is found out before hours of measuring, not after. */
 static enum status check_writable(const char *path, error_text *error)
 {
-    output_file file;
-    if (!path || is_standard_output(path)) return STATUS_OK;
-    enum status status = output_open(&file, path, error);
-    if (status == STATUS_OK) output_discard(&file);
-    return status;
+    return !path || is_standard_output(path) ? STATUS_OK : output_check(path, error);
 }
 
-static void save_rows(session *s)
+/* Files are rewritten after every dataset, so that an interrupted run leaves what it has; what goes
+ * to a stream can only be written once, at the end. A run without a single row leaves an old file
+ * alone. */
+static void save_rows(session *s, bool at_end)
 {
-    const options *o = s->options;
-    const row_list *all = &s->rows;
-    error_text error;
-    enum status status = STATUS_OK;
-    if (o->csv_path) status = rows_save(o->csv_path, rows_write_csv, all->rows, all->count, &error);
-    if (status == STATUS_OK && o->json_path)
-        status = rows_save(o->json_path, rows_write_json, all->rows, all->count, &error);
-    if (status != STATUS_OK) complain(s, status, &error);
+    const struct {
+        const char *path;
+        void (*write)(FILE *, const row *, size_t);
+    } outputs[] = {{s->options->csv_path, rows_write_csv},
+                   {s->options->json_path, rows_write_json}};
+    for (int i = 0; i < 2; i++) {
+        const char *path = outputs[i].path;
+        error_text error;
+        if (!path || !s->rows.count) continue;
+        if (!at_end && (is_standard_output(path) || output_is_stream(path))) continue;
+        enum status status = rows_save(path, outputs[i].write, s->rows.rows, s->rows.count, &error);
+        if (status != STATUS_OK) complain(s, status, &error);
+    }
 }
 
 /* ---- one matrix at one width ----------------------------------------------------------------- */
@@ -252,8 +256,7 @@ static enum status run_datasets(session *s, error_text *error)
     s->steps = count * s->options->num_N * s->num_entries;
     for (size_t i = 0; i < count; i++) {
         run_dataset(s, names[i]);
-        /* Files are rewritten after every dataset: an interrupted run leaves what it has. */
-        if (i + 1 == count || !rows_go_to_stdout(s->options)) save_rows(s);
+        save_rows(s, i + 1 == count);
     }
     dataset_names_free(names, count);
     return STATUS_OK;

@@ -1,7 +1,6 @@
 #include "matrix/files.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,6 +16,7 @@ enum status output_open(output_file *f, const char *path, error_text *error)
     struct stat old;
     const bool exists = stat(path, &old) == 0;
     *f = (output_file){0};
+    if (!*path) return fail(error, STATUS_RUNTIME, "cannot write to a file without a name");
     char real[4096]; /* what a symbolic link points to is replaced, not the link */
     if (exists && realpath(path, real)) path = real;
     const int length = snprintf(f->path, sizeof f->path, "%s", path);
@@ -58,6 +58,23 @@ void output_discard(output_file *f)
     if (f->stream) fclose(f->stream);
     if (*f->temporary) unlink(f->temporary);
     *f = (output_file){0};
+}
+
+bool output_is_stream(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && !S_ISREG(info.st_mode);
+}
+
+enum status output_check(const char *path, error_text *error)
+{
+    output_file file;
+    struct stat info;
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))
+        return access(path, W_OK) == 0 ? STATUS_OK : cannot_write(path, error);
+    enum status status = output_open(&file, path, error);
+    if (status == STATUS_OK) output_discard(&file);
+    return status;
 }
 
 /* mkdir -p for one path. */

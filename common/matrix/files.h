@@ -6,6 +6,7 @@
 
 #include "matrix/status.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 
 /* A file being written: what is written goes to a temporary file in the same folder, and
@@ -25,6 +26,13 @@ enum status output_close(output_file *f, error_text *error);
 
 /* Gives up: removes the temporary file. */
 void output_discard(output_file *f);
+
+/* Whether `path` exists and is no regular file: what was written there cannot be replaced. */
+bool output_is_stream(const char *path);
+
+/* Finds out whether `path` can be written, leaving it as it is. Opens no stream: the reader of a
+ * named pipe would take the closing for the end. */
+enum status output_check(const char *path, error_text *error);
 
 /* The path of `name` in the suite's cache folder, $XDG_CACHE_HOME/spmm-lab (default
  * ~/.cache/spmm-lab), which is made if need be. STATUS_RUNTIME if there is no such place. */
