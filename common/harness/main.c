@@ -7,6 +7,9 @@
 #include "harness/session.h"
 #include "matrix/dataset.h"
 
+#include <errno.h>
+#include <string.h>
+
 static void list_labs(void)
 {
     printf("labs of this program:\n");
@@ -23,6 +26,14 @@ static void list_labs(void)
     }
 }
 
+/* The exit code, once standard output has taken everything. */
+static int finish(const char *program, enum status status)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout)) return status;
+    fprintf(stderr, "%s: standard output: cannot write: %s\n", program, strerror(errno));
+    return status == STATUS_OK ? STATUS_RUNTIME : status;
+}
+
 int main(int argc, char **argv)
 {
     options o;
@@ -37,17 +48,19 @@ int main(int argc, char **argv)
     switch (o.mode) {
     case MODE_HELP:
         options_help(stdout, argv[0]);
-        return STATUS_OK;
+        break;
     case MODE_VERSION:
         printf("%s, commit %s, backend %s\n", program, provenance_commit(), device_backend());
-        return STATUS_OK;
+        break;
     case MODE_LIST:
         list_labs();
         putchar('\n');
-        dataset_list(stdout, o.data_dir);
-        return STATUS_OK;
+        status = dataset_list(stdout, o.data_dir, &error);
+        if (status != STATUS_OK) fprintf(stderr, "%s: %s\n", program, error.text);
+        break;
     case MODE_RUN:
+        status = session_run(&o, program);
         break;
     }
-    return session_run(&o, program);
+    return finish(program, status);
 }

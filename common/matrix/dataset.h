@@ -46,8 +46,9 @@ enum status dataset_expand(const char *spec, char ***names, size_t *count, error
 void dataset_names_free(char **names, size_t count);
 
 /* Writes what a user can name, for --list: the registry with counts, sets and whether the real file
- * is here, the generators with their keys, and the file formats. */
-void dataset_list(FILE *out, const char *data_dir);
+ * is here, the generators with their keys, and the file formats. Writes nothing where a folder that
+ * the user named, or the registry, is not there (STATUS_DATASET). */
+enum status dataset_list(FILE *out, const char *data_dir, error_text *error);
 
 /* The folder that holds datasets/registry.tsv: found by walking up from the running program, so
  * that a lab works from any working directory. NULL if there is none. */

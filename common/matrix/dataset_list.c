@@ -115,18 +115,18 @@ static void list_formats(FILE *out)
         fprintf(out, "  %-16s %s\n", reader->name, reader->description);
 }
 
-void dataset_list(FILE *out, const char *data_dir)
+enum status dataset_list(FILE *out, const char *data_dir, error_text *error)
 {
     registry r;
     dataset_search s;
-    error_text error;
-    enum status status = registry_load(&r, &error);
+    enum status status = registry_load(&r, error);
+    if (status != STATUS_OK) return status;
+    status = dataset_search_begin(&s, data_dir, &r, error);
     if (status == STATUS_OK) {
-        status = dataset_search_begin(&s, data_dir, &r, &error);
-        if (status == STATUS_OK) list_entries(out, &r, &s);
-        registry_free(&r);
+        list_entries(out, &r, &s);
+        list_generators(out);
+        list_formats(out);
     }
-    if (status != STATUS_OK) fprintf(out, "%s\n", error.text);
-    list_generators(out);
-    list_formats(out);
+    registry_free(&r);
+    return status;
 }

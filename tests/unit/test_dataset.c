@@ -196,8 +196,9 @@ static void list_shows_everything(void **state)
     write_text("mine/tiny.mtx", MTX "1 2\n3 3\n");
     char *text = NULL, expected[512];
     size_t bytes;
+    error_text error;
     FILE *out = open_memstream(&text, &bytes);
-    dataset_list(out, fixture_path("mine"));
+    assert_int_equal(dataset_list(out, fixture_path("mine"), &error), STATUS_OK);
     fclose(out);
     snprintf(expected, sizeof expected,
              "set:toys\n"
@@ -210,6 +211,13 @@ static void list_shows_everything(void **state)
     static const char *const words[] = {"rand:KEY=VALUE", "weights:KEY=VALUE", "  deg ", "  mtx "};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (!strstr(text, words[i])) fail_msg("no '%s' in %s", words[i], text);
+    free(text);
+
+    out = open_memstream(&text, &bytes);
+    assert_int_equal(dataset_list(out, "/nowhere", &error), STATUS_DATASET);
+    fclose(out);
+    assert_int_equal(bytes, 0);
+    assert_string_equal(error.text, "/nowhere: no such folder (named by --data-dir)");
     free(text);
 }
 
