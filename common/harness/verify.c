@@ -2,6 +2,7 @@
 
 #include "matrix/memory.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,22 +10,20 @@
 /* Rows an OpenMP thread takes at a time: hub rows make them unequal, so few. */
 enum { ROWS_AT_A_TIME = 64 };
 
-/* The double `x` as a float that is not smaller. */
+/* The double `x` as a float that is not smaller, but finite: an infinite bound would let an infinite
+ * result pass. */
 static float round_up(double x)
 {
     float f = (float)x;
-    return f < x ? nextafterf(f, INFINITY) : f;
+    if (f < x) f = nextafterf(f, INFINITY);
+    return fminf(f, FLT_MAX);
 }
 
-void reference_create(const problem *p, reference *ref)
+/* Fills both arrays; false if there is no room for scratch. */
+static bool compute(const problem *p, double *value, float *bound)
 {
-    *ref = (reference){.problem = p};
-    const size_t elements = (size_t)p->out_rows * p->out_cols;
-    if (elements * (sizeof(double) + sizeof(float)) > (size_t)memory_available() / 2) return;
-    double *value = malloc((elements + 1) * sizeof *value);
-    float *bound = malloc((elements + 1) * sizeof *bound);
-    int failed = !value || !bound;
-#pragma omp parallel if (!failed)
+    int failed = 0;
+#pragma omp parallel
     {
         double *row_bound = malloc((p->out_cols + 1) * sizeof *row_bound);
         if (!row_bound) {
@@ -41,13 +40,23 @@ void reference_create(const problem *p, reference *ref)
         }
         free(row_bound);
     }
-    if (failed) {
+    return !failed;
+}
+
+void reference_create(const problem *p, reference *ref)
+{
+    *ref = (reference){.problem = p};
+    const size_t elements = (size_t)p->out_rows * p->out_cols;
+    if (elements * (sizeof(double) + sizeof(float)) > (size_t)memory_available() / 2) return;
+    double *value = malloc((elements + 1) * sizeof *value);
+    float *bound = malloc((elements + 1) * sizeof *bound);
+    if (value && bound && compute(p, value, bound)) {
+        ref->value = value;
+        ref->bound = bound;
+    } else {
         free(value);
         free(bound);
-        return;
     }
-    ref->value = value;
-    ref->bound = bound;
 }
 
 void reference_destroy(reference *ref)

@@ -1,0 +1,73 @@
+/*
+ * fake_problem.h - a problem whose right results are written down in a table, for tests of what
+ * judges results.
+ */
+#ifndef TEST_FAKE_PROBLEM_H
+#define TEST_FAKE_PROBLEM_H
+
+#include "harness/verify.h"
+
+typedef struct fake_problem {
+    problem problem;
+    double *want, *bound; /* out_rows x out_cols */
+    int64_t *length;      /* of each row */
+} fake_problem;
+
+static inline void fake_oracle(const problem *p, int64_t row, double *want, double *bound)
+{
+    const fake_problem *f = p->own;
+    const size_t at = (size_t)row * p->out_cols;
+    memcpy(want, f->want + at, p->out_cols * sizeof *want);
+    memcpy(bound, f->bound + at, p->out_cols * sizeof *bound);
+}
+
+static inline int64_t fake_row_length(const problem *p, int64_t row)
+{
+    return ((const fake_problem *)p->own)->length[row];
+}
+
+static const operation fake_operation = {
+    .name = "fake",
+    .oracle = fake_oracle,
+    .row_length = fake_row_length,
+};
+
+/* All results 0 within 0, all rows of length 0: the test fills in what it needs. */
+static inline void fake_create(fake_problem *f, int64_t rows, int64_t cols)
+{
+    f->problem = (problem){
+        .operation = &fake_operation, .N = (int)cols, .out_rows = rows, .out_cols = cols, .own = f};
+    f->want = calloc(rows * cols + 1, sizeof *f->want);
+    f->bound = calloc(rows * cols + 1, sizeof *f->bound);
+    f->length = calloc(rows + 1, sizeof *f->length);
+    assert_true(f->want && f->bound && f->length);
+}
+
+static inline void fake_destroy(fake_problem *f)
+{
+    free(f->want);
+    free(f->bound);
+    free(f->length);
+}
+
+/* What the harness fills outputs with before a run: NaN with every bit set. */
+static inline float fill_pattern(void)
+{
+    float x;
+    memset(&x, 0xFF, sizeof x);
+    return x;
+}
+
+/* Compares `got` with the table. */
+static inline comparison fake_verify(const fake_problem *f, const float *got)
+{
+    reference ref;
+    comparison c;
+    error_text error;
+    reference_create(&f->problem, &ref);
+    assert_int_equal(verify(&ref, got, &c, &error), STATUS_OK);
+    reference_destroy(&ref);
+    return c;
+}
+
+#endif
