@@ -34,7 +34,7 @@ static uintptr_t stack_pointer(const ucontext_t *c)
 }
 static void go_on_in_scheduler(ucontext_t *c, const worker *self)
 {
-    c->uc_mcontext.gregs[REG_RIP] = (greg_t)simt_leave;
+    c->uc_mcontext.gregs[REG_RIP] = (greg_t)simt_escape;
     c->uc_mcontext.gregs[REG_RDI] = (greg_t)self->scheduler_sp;
 }
 #elif defined(__aarch64__)
@@ -48,7 +48,7 @@ static uintptr_t stack_pointer(const ucontext_t *c)
 }
 static void go_on_in_scheduler(ucontext_t *c, const worker *self)
 {
-    c->uc_mcontext.pc = (uintptr_t)simt_leave;
+    c->uc_mcontext.pc = (uintptr_t)simt_escape;
     c->uc_mcontext.regs[0] = (uintptr_t)self->scheduler_sp;
 }
 #else

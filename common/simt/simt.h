@@ -301,6 +301,8 @@ extern "C" {
 void simt_switch(void **save, void *to);
 /* The same without a way back. */
 [[noreturn]] void simt_leave(void *to);
+/* The same, to be entered from a signal handler's changed context. */
+[[noreturn]] void simt_escape(void *to);
 /* A context that, when switched to, calls entry() on an empty stack ending at `top`. */
 void *simt_prepare(void *top, void (*entry)(void));
 }

@@ -47,10 +47,15 @@ simt_switch:
     ret
     .size simt_switch, . - simt_switch
 
-/* void simt_leave(void *to) */
+/* void simt_leave(void *to); and simt_escape, the same for a lane that a signal handler took out of
+ * the middle of something: there is nothing to put in order first. */
     .globl simt_leave
     .hidden simt_leave
     .type simt_leave, %function
+    .globl simt_escape
+    .hidden simt_escape
+    .type simt_escape, %function
+simt_escape:
 simt_leave:
     mov sp, x0
     restore_context

@@ -27,14 +27,23 @@ simt_switch:
     ret
     .size simt_switch, . - simt_switch
 
-/* void simt_leave(void *to). A signal handler may have sent the processor here from anywhere, hence
- * the cleared direction flag and x87 stack that the ABI promises to compiled code. */
+/* void simt_escape(void *to): simt_leave for a lane that a signal handler took out of the middle of
+ * something. The ABI promises a clear direction flag and an empty x87 stack to compiled code.
+ * (fninit takes as long as several switches.) */
+    .globl simt_escape
+    .hidden simt_escape
+    .type simt_escape, @function
+simt_escape:
+    cld
+    fninit
+    jmp simt_leave
+    .size simt_escape, . - simt_escape
+
+/* void simt_leave(void *to) */
     .globl simt_leave
     .hidden simt_leave
     .type simt_leave, @function
 simt_leave:
-    cld
-    fninit
     mov %rdi, %rsp
     pop %r15
     pop %r14

@@ -24,11 +24,13 @@ static __attribute__((noinline)) meeting *find_meeting(warp *w, const lane *me, 
     return &w->meetings[lowest(~w->open)]; /* fewer than 32 are open: a lane waits in each */
 }
 
-static inline uint64_t meet(uint32_t mask, uint64_t value, const collective *what, const void *site)
+static inline __attribute__((always_inline)) uint64_t meet(uint32_t mask, uint64_t value,
+                                                           const collective *what, const void *site)
 {
     worker *self = simt_worker;
     lane *me = self->running;
     warp *w = me->home;
+    const uint64_t *result = &w->out[me->index];
     w->in[me->index] = value;
     me->site = site;
     if (__builtin_expect(!(mask & me->bit), 0))
@@ -49,7 +51,7 @@ static inline uint64_t meet(uint32_t mask, uint64_t value, const collective *wha
         w->ready &= ~me->bit;
         hand_over(self, me);
     }
-    return w->out[me->index];
+    return *result;
 }
 
 uint64_t simt_meet(uint32_t mask, uint64_t value, const collective *what, const void *site)
