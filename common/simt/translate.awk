@@ -54,7 +54,7 @@ function die(message) {
     exit 1
 }
 
-# ---- what must not be looked into: lengths from the beginning of the text -------------------------
+# ---- what must not be looked into: lengths from the beginning of the text -----------------------
 
 function line_comment_length() {  # a backslash continues it
     match(source, /^\/\/([^\\\n]|\\(.|\n))*/)
@@ -81,7 +81,7 @@ function character_length() {
     return match(source, /^'([^'\\\n]|\\(.|\n))+'/) ? RLENGTH : 1
 }
 
-# ---- launches -------------------------------------------------------------------------------------
+# ---- launches -----------------------------------------------------------------------------------
 
 function launch(   space, start, kernel, configuration, length_) {
     match(held, /[ \t\n]*$/)
@@ -100,8 +100,8 @@ function launch(   space, start, kernel, configuration, length_) {
     put("(" configuration ")")
 }
 
-# Where the expression that ends the text begins: names, ::, ., ->, groups in <>, () and [], and, in a
-# macro, ##.
+# Where the expression that ends the text begins: names, ::, ., ->, groups in <>, () and [], and, in
+# a macro, ##.
 function kernel_start(text,   p, c, before) {
     p = length(text)
     while (p > 0) {
@@ -169,7 +169,7 @@ function followed_by_arguments(text) {
     }
 }
 
-# ---- dynamic shared memory ------------------------------------------------------------------------
+# ---- dynamic shared memory ----------------------------------------------------------------------
 
 function extern(   statement, statement_lines, type, name, rest, pointer) {
     statement = statement_lines = substr(source, 1, index(source, ";"))
@@ -184,7 +184,8 @@ function extern(   statement, statement_lines, type, name, rest, pointer) {
     gsub(/(__align__|alignas)[ \t\n]*\([^()]*(\([^()]*\))?[^()]*\)/, " ", type)
     gsub(/[ \t\n]+/, " ", type)
     # Now: type name[][inner dimensions];
-    if (!match(type, /[A-Za-z_][A-Za-z0-9_]* ?\[ ?\].*;$/)) die("extern __shared__ must declare name[]")
+    if (!match(type, /[A-Za-z_][A-Za-z0-9_]* ?\[ ?\].*;$/))
+        die("extern __shared__ must declare name[]")
     rest = substr(type, RSTART)
     type = substr(type, 2, RSTART - 2)
     match(rest, /^[A-Za-z0-9_]+/)

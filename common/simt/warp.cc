@@ -7,7 +7,7 @@
  */
 #include "simt/fiber.h"
 
-/* Other meetings are open in this warp: joins or opens one for `mask`, unless that must end badly. */
+/* Other meetings are open: joins or opens one for `mask`, unless that must end badly. */
 static __attribute__((noinline)) meeting *find_meeting(warp *w, const lane *me, uint32_t mask,
                                                        const collective *what, const void *site)
 {

@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-/* ---- every thread of every block, once ------------------------------------------------------ */
+/* ---- every thread of every block, once ------------------------------------------------------- */
 
 struct seen {
     unsigned times;
@@ -55,7 +55,7 @@ static void visit(dim3 grid, dim3 block)
            grid.x, grid.y, grid.z, block.x, block.y, block.z);
 }
 
-/* ---- limits --------------------------------------------------------------------------------- */
+/* ---- limits ---------------------------------------------------------------------------------- */
 
 __global__ void nothing_kernel() {}
 __global__ void dynamic_kernel(int *last, int bytes)
@@ -112,7 +112,7 @@ static void limits(void)
     tap_ok(cudaGetLastError() == cudaErrorInvalidValue, "another kernel has to ask for itself");
 }
 
-/* ---- arguments, templates, function pointers ------------------------------------------------ */
+/* ---- arguments, templates, function pointers ------------------------------------------------- */
 
 struct bag {
     char c;
@@ -163,7 +163,7 @@ static void launches(void)
     tap_ok(h[3] == -8, "kernels from a table of pointers");
 }
 
-/* ---- variables ------------------------------------------------------------------------------ */
+/* ---- variables ------------------------------------------------------------------------------- */
 
 __constant__ float table[64];
 static __device__ int counter = 5;
@@ -194,7 +194,7 @@ static void variables(void)
     tap_ok(n == 69, "__device__: initialised, changed by a kernel, read by cudaMemcpyFromSymbol");
 }
 
-/* ---- printf ----------------------------------------------------------------------------------- */
+/* ---- printf ---------------------------------------------------------------------------------- */
 
 __global__ void print_kernel(int x)
 {

@@ -75,7 +75,7 @@ static void sources(void)
     free(h);
 }
 
-/* ---- types ---------------------------------------------------------------------------------- */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 template <class T> __global__ void type_kernel(T *x)
 {
@@ -100,7 +100,7 @@ template <class T> static void type(const char *name)
     tap_ok(right, "all bits of %s", name);
 }
 
-/* ---- parts of a warp ------------------------------------------------------------------------ */
+/* ---- parts of a warp ------------------------------------------------------------------------- */
 
 /* Quarters of the warp go around a loop different numbers of times, each with a mask of its own. */
 __global__ void quarters_kernel(int *out)

@@ -11,8 +11,8 @@
  * the address it returns to is that of the kernel's source line. */
 #define SIMT_INLINE static inline __attribute__((always_inline))
 
-/* After such a call, so that it is never a function's last act: the compiler would make that a jump,
- * and the backend would not know where it was called from. */
+/* After such a call, so that it is never a function's last act: the compiler would make that a
+ * jump, and the backend would not know where it was called from. */
 #define SIMT_NOT_A_TAIL_CALL() __asm__ volatile("" ::: "memory")
 
 /* The bits of a value of 1 to 8 bytes, and back. */
