@@ -7,6 +7,7 @@
 #include "matrix/random.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,8 +52,11 @@ static enum status allocate(problem *p, error_text *error)
     const size_t row_ptr = (A->rows + 1) * sizeof(int32_t);
     const size_t values = A->values ? 0 : (A->nnz + 1) * sizeof(float);
     const size_t B = ((size_t)A->cols * p->N + 1) * sizeof(float);
-    enum status status = memory_check(row_ptr + values + B, "B and the copies of A", error);
-    if (status != STATUS_OK) return status;
+    error_text reason;
+    char what[32];
+    snprintf(what, sizeof what, "N = %d", p->N);
+    enum status status = memory_check(row_ptr + values + B, what, &reason);
+    if (status != STATUS_OK) return fail(error, status, "%s; try a smaller N", reason.text);
     spmm_inputs *own = calloc(1, sizeof *own);
     p->own = own;
     if (own) {

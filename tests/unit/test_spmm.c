@@ -1,0 +1,386 @@
+/*
+ * test_spmm.c - the SpMM operation: its oracle and error bound against sums of another kind, its
+ * inputs, its cost model, and what it refuses.
+ */
+#include "fixture.h"
+
+#include "ops/spmm.h"
+#include "random_matrix.h"
+
+enum { ROW_PTR, COL_IDX, VALUES, B_DENSE };
+
+static void create(problem *p, const csr_matrix *A, int N, uint64_t seed)
+{
+    error_text error;
+    *p = (problem){.operation = &spmm_operation, .A = A, .N = N, .seed = seed};
+    if (row_stats_compute(A, &p->stats, &error) != STATUS_OK ||
+        p->operation->create(p, &error) != STATUS_OK)
+        fail_msg("%s", error.text);
+}
+
+static const float *floats(const problem *p, int input)
+{
+    return p->inputs[input].data;
+}
+
+/* ---- the oracle ------------------------------------------------------------------------------ */
+
+/* Row `row` of the product in long double, by columns of A in place of the order of the entries: a
+ * dense row of A first, in which repeated entries add up. */
+static void dense_product(const problem *p, int64_t row, long double *product,
+                          long double *magnitude)
+{
+    const csr_matrix *A = p->A;
+    long double *a = calloc(A->cols, sizeof *a), *size = calloc(A->cols, sizeof *size);
+    for (int64_t k = A->row_ptr[row]; k < A->row_ptr[row + 1]; k++) {
+        a[A->col_idx[k]] += floats(p, VALUES)[k];
+        size[A->col_idx[k]] += fabsl((long double)floats(p, VALUES)[k]);
+    }
+    for (int j = 0; j < p->N; j++) {
+        product[j] = magnitude[j] = 0;
+        for (int64_t c = A->cols - 1; c >= 0; c--) {
+            if (size[c] == 0) continue; /* B may be infinite there */
+            const long double b = floats(p, B_DENSE)[(size_t)c * p->N + j];
+            product[j] += a[c] * b;
+            magnitude[j] += size[c] * fabsl(b);
+        }
+    }
+    free(a);
+    free(size);
+}
+
+static void assert_oracle_is_right(const csr_matrix *A, int N, uint64_t seed)
+{
+    problem p;
+    create(&p, A, N, seed);
+    double *want = malloc(N * sizeof *want), *bound = malloc(N * sizeof *bound);
+    long double *exact = malloc(N * sizeof *exact), *size = malloc(N * sizeof *size);
+    for (int64_t i = 0; i < A->rows; i++) {
+        const int64_t n = A->row_ptr[i + 1] - A->row_ptr[i];
+        assert_int_equal(p.operation->row_length(&p, i), n);
+        p.operation->oracle(&p, i, want, bound);
+        dense_product(&p, i, exact, size);
+        for (int j = 0; j < N; j++) {
+            const long double allowed = 0x1p-24L * (n + 4) * size[j] + 0x1p-149L * n;
+            if (n == 0) assert_true(want[j] == 0 && bound[j] == 0);
+            /* fp64 sums are off by n * 2^-53 at most: far below the bound they are used with. */
+            assert_true(fabsl(want[j] - exact[j]) <= n * 0x1p-53L * size[j]);
+            assert_true(fabsl(bound[j] - allowed) <= (n + 4) * 0x1p-52L * allowed);
+        }
+    }
+    free(want);
+    free(bound);
+    free(exact);
+    free(size);
+    p.operation->destroy(&p);
+    assert_null(p.own);
+}
+
+static void oracle_on_random_matrices(void **state)
+{
+    (void)state;
+    static const int widths[] = {1, 2, 7, 33};
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        csr_matrix A = random_matrix(seed, 40, seed % 3 ? 30 : 3, 400, seed % 2);
+        assert_oracle_is_right(&A, widths[seed % 4], seed);
+        csr_free(&A);
+    }
+}
+
+static void oracle_on_empty_matrices(void **state)
+{
+    (void)state;
+    static const int64_t shapes[][2] = {{0, 0}, {0, 5}, {5, 0}, {5, 5}};
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+        csr_matrix A;
+        error_text error;
+        assert_int_equal(csr_alloc(&A, shapes[i][0], shapes[i][1], 0, i % 2, &error), STATUS_OK);
+        assert_oracle_is_right(&A, 3, 1);
+        csr_free(&A);
+    }
+}
+
+/* fp32 sums in any order, with and without fused multiply-add, stay within the bound; with one
+ * entry forgotten, most do not. */
+static void bound_separates_right_from_wrong(void **state)
+{
+    (void)state;
+    int missed = 0, forgotten = 0;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        csr_matrix A = random_matrix(seed, 30, 200, 3000, seed % 2);
+        problem p;
+        double want[5], bound[5];
+        create(&p, &A, 5, seed);
+        for (int64_t i = 0; i < A.rows; i++) {
+            p.operation->oracle(&p, i, want, bound);
+            const int64_t start = A.row_ptr[i], n = A.row_ptr[i + 1] - start;
+            for (int j = 0; j < 5 && n; j++) {
+                float ahead = 0, fused = 0, lanes[4] = {0}, without_first = 0;
+                for (int64_t k = 0; k < n; k++) {
+                    const float a = floats(&p, VALUES)[start + k];
+                    const float b = floats(&p, B_DENSE)[(size_t)A.col_idx[start + k] * 5 + j];
+                    ahead += a * b;
+                    fused = fmaf(a, b, fused);
+                    lanes[k % 4] = fmaf(a, b, lanes[k % 4]);
+                    if (k) without_first = fmaf(a, b, without_first);
+                }
+                const float split = (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
+                assert_true(fabs(ahead - want[j]) <= bound[j]);
+                assert_true(fabs(fused - want[j]) <= bound[j]);
+                assert_true(fabs(split - want[j]) <= bound[j]);
+                forgotten++;
+                missed += fabs(without_first - want[j]) <= bound[j];
+            }
+        }
+        p.operation->destroy(&p);
+        csr_free(&A);
+    }
+    assert_true(forgotten > 1000);
+    assert_in_range(missed, 0, forgotten / 100);
+}
+
+/* ---- the inputs ------------------------------------------------------------------------------ */
+
+static void inputs_are_described(void **state)
+{
+    (void)state;
+    csr_matrix A = random_matrix(5, 20, 20, 100, true);
+    problem p;
+    create(&p, &A, 9, 1);
+    assert_int_equal(p.num_inputs, 4);
+    static const char *const names[] = {"A.row_ptr", "A.col_idx", "A.values", "B"};
+    const size_t bytes[] = {4 * (A.rows + 1), 4 * A.nnz, 4 * A.nnz, 4 * A.cols * 9};
+    for (int i = 0; i < 4; i++) {
+        assert_string_equal(p.inputs[i].name, names[i]);
+        assert_int_equal(p.inputs[i].bytes, bytes[i]);
+    }
+    for (int64_t i = 0; i <= A.rows; i++)
+        assert_int_equal(((const int32_t *)p.inputs[ROW_PTR].data)[i], A.row_ptr[i]);
+    assert_ptr_equal(p.inputs[COL_IDX].data, A.col_idx);
+    assert_ptr_equal(p.inputs[VALUES].data, A.values); /* the file's own */
+    assert_int_equal(p.out_rows, A.rows);
+    assert_int_equal(p.out_cols, 9);
+    p.operation->destroy(&p);
+    csr_free(&A);
+}
+
+/* Uniform in [-1, 1): range, mean and variance of some ten thousand numbers. */
+static void assert_uniform(const float *x, size_t count)
+{
+    double sum = 0, squares = 0;
+    for (size_t k = 0; k < count; k++) {
+        assert_true(x[k] >= -1 && x[k] < 1);
+        sum += x[k];
+        squares += (double)x[k] * x[k];
+    }
+    assert_float_equal(sum / count, 0, 0.03);
+    assert_float_equal(squares / count, 1.0 / 3, 0.02);
+}
+
+static csr_matrix full_pattern(int64_t rows, int64_t cols)
+{
+    csr_matrix A;
+    error_text error;
+    assert_int_equal(csr_alloc(&A, rows, cols, rows * cols, false, &error), STATUS_OK);
+    for (int64_t k = 0; k < A.nnz; k++)
+        A.col_idx[k] = (int32_t)(k % cols);
+    for (int64_t i = 0; i <= rows; i++)
+        A.row_ptr[i] = i * cols;
+    return A;
+}
+
+static void inputs_are_uniform(void **state)
+{
+    (void)state;
+    csr_matrix A = full_pattern(100, 200);
+    problem p;
+    create(&p, &A, 100, 1);
+    assert_uniform(floats(&p, VALUES), A.nnz);
+    assert_uniform(floats(&p, B_DENSE), A.cols * 100);
+    assert_true(memcmp(floats(&p, VALUES), floats(&p, B_DENSE), 4 * A.nnz) != 0);
+    p.operation->destroy(&p);
+    csr_free(&A);
+}
+
+static void inputs_follow_the_seed(void **state)
+{
+    (void)state;
+    csr_matrix A = full_pattern(10, 20);
+    problem p[3];
+    for (int i = 0; i < 3; i++)
+        create(&p[i], &A, 7, i < 2 ? 11 : 12);
+    for (int input = VALUES; input <= B_DENSE; input++) {
+        const size_t bytes = p[0].inputs[input].bytes;
+        assert_memory_equal(p[0].inputs[input].data, p[1].inputs[input].data, bytes);
+        int equal = 0;
+        for (size_t k = 0; k < bytes / 4; k++)
+            equal += floats(&p[0], input)[k] == floats(&p[2], input)[k];
+        assert_int_equal(equal, 0);
+    }
+    for (int i = 0; i < 3; i++)
+        p[i].operation->destroy(&p[i]);
+    csr_free(&A);
+}
+
+/* Rows of B whose column is empty in A hold NaN and infinities, all others numbers. */
+static void untouched_rows_of_B(void **state)
+{
+    (void)state;
+    int untouched = 0, infinite = 0;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        csr_matrix A = random_matrix(seed, 20, 60, 60, false);
+        problem p;
+        create(&p, &A, 4, seed);
+        for (int64_t c = 0; c < A.cols; c++) {
+            bool used = false;
+            for (int64_t k = 0; k < A.nnz; k++)
+                used |= A.col_idx[k] == c;
+            for (int j = 0; j < 4; j++) {
+                const float b = floats(&p, B_DENSE)[4 * c + j];
+                assert_int_equal(isfinite(b) != 0, used);
+                untouched += !used;
+                infinite += isinf(b) != 0;
+            }
+        }
+        p.operation->destroy(&p);
+        csr_free(&A);
+    }
+    assert_true(untouched > 100 && infinite > untouched / 4 && infinite < 3 * untouched / 4);
+}
+
+/* ---- the cost model -------------------------------------------------------------------------- */
+
+static void cost_by_hand(void **state)
+{
+    (void)state;
+    csr_matrix A = full_pattern(3, 5);
+    problem p;
+    cost_model m;
+    create(&p, &A, 2, 1);
+    p.operation->cost(&p, &m);
+    assert_true(m.flops == 2 * 15 * 2);
+    assert_true(m.compulsory_bytes == 15 * 8 + 4 * 4 + 5 * 2 * 4 + 3 * 2 * 4);
+    assert_true(m.gather_bytes == 15 * 8 + 4 * 4 + 15 * 2 * 4 + 3 * 2 * 4);
+    assert_true(m.gather_span == 5 * 2 * 4);
+    assert_true(m.gather_row == 2 * 4);
+    p.operation->destroy(&p);
+    csr_free(&A);
+}
+
+/* ---- what is refused ------------------------------------------------------------------------- */
+
+static void assert_refuses(const csr_matrix *A, int N, enum status status, const char *fragment)
+{
+    error_text error = {""};
+    problem p = {.operation = &spmm_operation, .A = A, .N = N, .seed = 1};
+    assert_int_equal(p.operation->create(&p, &error), status);
+    if (!strstr(error.text, fragment)) fail_msg("'%s' without '%s'", error.text, fragment);
+    assert_null(p.own);
+    p.operation->destroy(&p); /* of a problem that was never made: harmless */
+}
+
+static void values_must_be_finite(void **state)
+{
+    (void)state;
+    static const float bad[] = {NAN, INFINITY, -INFINITY};
+    for (int i = 0; i < 3; i++) {
+        csr_matrix A = random_matrix(7, 30, 30, 200, true);
+        assert_true(A.nnz > 0);
+        A.values[A.nnz / 2] = bad[i];
+        assert_refuses(&A, 4, STATUS_DATASET, "is not finite in fp32");
+        csr_free(&A);
+    }
+}
+
+/* The arrays are not looked at: they are not there. */
+static void offsets_must_fit_32_bits(void **state)
+{
+    (void)state;
+    const csr_matrix A = {.rows = 10, .cols = 10, .nnz = (int64_t)INT32_MAX + 1};
+    assert_refuses(&A, 1, STATUS_MEMORY, "2147483648 nonzeros need 64-bit row offsets");
+}
+
+static void inputs_must_fit_the_memory(void **state)
+{
+    (void)state;
+    csr_matrix A;
+    error_text error;
+    assert_int_equal(csr_alloc(&A, 1, 1 << 30, 0, false, &error), STATUS_OK);
+    assert_refuses(&A, 1 << 20, STATUS_MEMORY, "N = 1048576 needs 4503599.6 GB of memory");
+    assert_refuses(&A, 1 << 20, STATUS_MEMORY, "; try a smaller N");
+    csr_free(&A);
+}
+
+/* ---- contenders ------------------------------------------------------------------------------ */
+
+static void even(const row_stats *stats, int N, int *tuning)
+{
+    tuning[1] = stats->max > 5 ? 2 * N : 4;
+}
+
+/* Its own rule where it has one, the initial values for the rest. */
+static void tunables_are_chosen(void **state)
+{
+    (void)state;
+    spmm_contender c = {.base.tunables = {{"D", "", {1, 2}, 2, .initial = 2},
+                                          {"C", "", {4, 16}, 2, .initial = 16}}};
+    problem p = {.operation = &spmm_operation, .N = 8, .stats.max = 9};
+    int tuning[MAX_TUNABLES];
+    assert_int_equal(contender_num_tunables(&c.base), 2);
+    spmm_operation.choose(&c.base, &p, tuning);
+    assert_int_equal(tuning[0], 2);
+    assert_int_equal(tuning[1], 16);
+    c.choose = even;
+    spmm_operation.choose(&c.base, &p, tuning);
+    assert_int_equal(tuning[0], 2);
+    assert_int_equal(tuning[1], 16);
+    p.stats.max = 5;
+    spmm_operation.choose(&c.base, &p, tuning);
+    assert_int_equal(tuning[1], 4);
+    assert_true(tunable_takes(&c.base.tunables[1], 4));
+    assert_false(tunable_takes(&c.base.tunables[1], 8));
+}
+
+/* Labs in ascending order, vendors behind them in the order they came. */
+static void contenders_are_sorted(void **state)
+{
+    (void)state;
+    static spmm_contender all[] = {
+        {.base = {.lab = 0, .name = "vendor x"}}, {.base = {.lab = 7, .name = "seven"}},
+        {.base = {.lab = 2, .name = "two"}},      {.base = {.lab = 0, .name = "vendor y"}},
+        {.base = {.lab = 12, .name = "twelve"}},  {.base = {.lab = 7, .name = "seven, again"}},
+    };
+    static const char *const order[] = {"two",    "seven",    "seven, again",
+                                        "twelve", "vendor x", "vendor y"};
+    size_t found = 0;
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        contender_register(&all[i].base, &spmm_operation);
+    for (const contender *c = contenders(); c; c = c->next) {
+        assert_ptr_equal(c->operation, &spmm_operation);
+        assert_string_equal(c->precision, "fp32");
+        if (c->lab == 0 && strncmp(c->name, "vendor", 6) != 0) continue; /* the real one's */
+        assert_true(found < sizeof order / sizeof order[0]);
+        assert_string_equal(c->name, order[found++]);
+    }
+    assert_int_equal(found, sizeof order / sizeof order[0]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(oracle_on_random_matrices),
+        cmocka_unit_test(oracle_on_empty_matrices),
+        cmocka_unit_test(bound_separates_right_from_wrong),
+        cmocka_unit_test(inputs_are_described),
+        cmocka_unit_test(inputs_are_uniform),
+        cmocka_unit_test(inputs_follow_the_seed),
+        cmocka_unit_test(untouched_rows_of_B),
+        cmocka_unit_test(cost_by_hand),
+        cmocka_unit_test(values_must_be_finite),
+        cmocka_unit_test(offsets_must_fit_32_bits),
+        cmocka_unit_test(inputs_must_fit_the_memory),
+        cmocka_unit_test(tunables_are_chosen),
+        cmocka_unit_test(contenders_are_sorted),
+    };
+    return cmocka_run_group_tests_name("spmm", tests, NULL, NULL);
+}
