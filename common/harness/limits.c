@@ -27,7 +27,8 @@ static bool read_file(const char *path, machine_limits *l)
         if (fields == 2 && !strcmp(key, "copy_gbs")) l->copy_gbs = a;
         if (fields == 2 && !strcmp(key, "fp32_gflops")) l->fp32_gflops = a;
         if (fields == 2 && !strcmp(key, "launch_us")) l->launch_us = a;
-        if (fields == 4 && !strcmp(key, "gather_gbs") && l->num_gather < MAX_GATHER_POINTS)
+        if (fields == 4 && !strcmp(key, "gather_gbs") && a > 0 && b > 0 && c > 0 &&
+            l->num_gather < MAX_GATHER_POINTS)
             l->gather[l->num_gather++] = (gather_point){a, b, c};
     }
     fclose(in);
