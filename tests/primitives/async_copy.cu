@@ -14,6 +14,7 @@ template <int BYTES> __global__ void fill_kernel(const unsigned char *from, unsi
     const int at = BYTES * threadIdx.x;
     for (int i = 0; i < BYTES; i++)
         whole[at + i] = part[at + i] = 0xee;
+    __syncthreads(); /* nothing else orders these stores before the copies */
     async_copy<BYTES>(&whole[at], &from[at]);
     async_copy_zfill<BYTES>(&part[at], &from[at], threadIdx.x % (BYTES + 1));
     async_commit();
@@ -98,6 +99,7 @@ __global__ void all_kernel(const int *from, int *to)
     __shared__ int x[THREADS], y[THREADS];
     const int t = threadIdx.x;
     y[t] = -1;
+    __syncthreads();
     async_copy<4>(&x[t], &from[t]);
     async_copy_zfill<4>(&y[t], from, 0);
     async_wait_all();
