@@ -20,7 +20,7 @@ include config.mk
 # scripts/detect-backend prints NAME=value words and the reason; it is not asked for goals that
 # build nothing.
 
-PASSIVE_GOALS := help clean format check-format diff data
+PASSIVE_GOALS := help clean format check-format diff ladder
 ifneq ($(filter-out $(PASSIVE_GOALS),$(or $(MAKECMDGOALS),help)),)
 DETECTED := $(shell BACKEND='$(BACKEND)' ARCH='$(ARCH)' CUDA_HOME='$(CUDA_HOME)' scripts/detect-backend)
 detected = $(patsubst $(1)=%,%,$(filter $(1)=%,$(DETECTED)))
@@ -100,6 +100,8 @@ endef
 $(foreach d,$(LAB_DIRS),$(eval $(call lab_rules,$(d),$(call operation_of,$(d)))))
 ALL_LAB_OBJECTS := $(call object,$(wildcard $(LAB_DIRS:%=%/*.cu)))
 
+LADDER_ROWS := report/results/h200/spmm.csv
+
 TESTS_C := $(wildcard tests/unit/*.c)
 TESTS_CU := $(wildcard tests/primitives/*.cu)
 TESTS_SIMT := $(if $(filter simt,$(BACKEND)),$(wildcard tests/simt/*.cu))
@@ -108,7 +110,7 @@ TEST_PROGRAMS := $(patsubst %,$(OUT)/%,$(basename $(TESTS_C) $(TESTS_CU) $(TESTS
 
 ##@ Build
 
-.PHONY: help all test check-format format clean data diff limits FORCE
+.PHONY: help all test check-format format clean data diff limits ladder FORCE
 
 help: ## Show this help
 	@awk -f scripts/help.awk Makefile config.mk
@@ -136,6 +138,13 @@ format: ## Format C and CUDA files
 
 limits: $(OUT)/limits ## Measure this machine's bandwidths and peak, for the roofline column
 	$(Q)$<
+
+ladder: ## Write the tables of README.md and the handouts from the measured rows
+	$(Q)scripts/ladder-table --into README.md $(LADDER_ROWS)
+	$(Q)for d in $(LAB_DIRS); do \
+		n=$$(basename $$d | sed 's/^0*\([0-9]*\)_.*/\1/'); \
+		scripts/ladder-table --lab $$n --into $$d/README.md $(LADDER_ROWS) || exit; \
+	done
 
 ##@ Data and reading
 

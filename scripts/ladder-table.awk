@@ -49,29 +49,56 @@ function ratio(which, other, own) {
     return sprintf("%.2f", other / own)
 }
 
+function end_line(which) {
+    return sprintf("**%.2f**, %d of %d", counts[which] ? exp(logs[which] / counts[which]) : 0, ahead[which], counts[which])
+}
+
+# The whole ladder at one N.
+function ladder(N,    i, l, key, own) {
+    printf "\nN = %d\n\n| graph |", N
+    for (l = 1; l <= labs; l++) printf " lab%d |", l
+    printf " cuSPARSE default | cuSPARSE best (which) | lab%d over default | over best |\n|---|", labs
+    for (l = 1; l <= labs + 4; l++) printf "---|"
+    print ""
+    for (i = 1; i <= cases[N]; i++) {
+        key = N SUBSEP order[N, i]
+        printf "| %s |", order[N, i]
+        for (l = 1; l <= labs; l++) printf " %s |", show(time[key, l])
+        own = time[key, labs]
+        printf " %s | %s (%s) | %s | %s |\n", show(standard[key]), show(best[key]), best_name[key],
+            ratio("default", standard[key], own), ratio("best", best[key], own)
+    }
+    printf "| geometric mean, how many ahead |"
+    for (l = 1; l <= labs + 2; l++) printf " |"
+    printf " %s | %s |\n", end_line("default"), end_line("best")
+}
+
+# One lab beside the lab before, at one N.
+function one_lab(N, lab,    i, key) {
+    printf "\nN = %d\n\n| graph |", N
+    if (lab > 1) printf " lab%d ms |", lab - 1
+    printf " lab%d ms |", lab
+    if (lab > 1) printf " lab%d over lab%d |", lab, lab - 1
+    printf " lab%d over cuSPARSE default |\n|---|---|---|%s\n", lab, (lab > 1 ? "---|---|" : "")
+    for (i = 1; i <= cases[N]; i++) {
+        key = N SUBSEP order[N, i]
+        printf "| %s |", order[N, i]
+        if (lab > 1) printf " %s |", show(time[key, lab - 1])
+        printf " %s |", show(time[key, lab])
+        if (lab > 1) printf " %s |", ratio("before", time[key, lab - 1], time[key, lab])
+        printf " %s |\n", ratio("default", standard[key], time[key, lab])
+    }
+    printf "| geometric mean, how many ahead |"
+    if (lab > 1) printf " | | %s | %s |\n", end_line("before"), end_line("default")
+    else printf " | %s |\n", end_line("default")
+}
+
 END {
     for (c in commits) commit = commit (commit ? ", " : "") "`" c "`"
     printf "%s, driver %s, CUDA %s, commit %s; fp32, warm L2, median ms.\n", device, driver, toolkit, commit
     for (w = 1; w <= num_widths; w++) {
-        N = widths[w]
-        printf "\nN = %d\n\n| graph |", N
-        for (l = 1; l <= labs; l++) printf " lab%d |", l
-        printf " cuSPARSE default | best (which) | lab%d over default | over best |\n|---|", labs
-        for (l = 1; l <= labs + 4; l++) printf "---|"
-        print ""
         split("", logs); split("", counts); split("", ahead)
-        for (i = 1; i <= cases[N]; i++) {
-            key = N SUBSEP order[N, i]
-            printf "| %s |", order[N, i]
-            for (l = 1; l <= labs; l++) printf " %s |", show(time[key, l])
-            own = time[key, labs]
-            printf " %s | %s (%s) | %s | %s |\n", show(standard[key]), show(best[key]), best_name[key],
-                ratio("default", standard[key], own), ratio("best", best[key], own)
-        }
-        printf "| geometric mean, and how many ahead |"
-        for (l = 1; l <= labs + 2; l++) printf " |"
-        printf " **%.2f**, %d of %d | **%.2f**, %d of %d |\n",
-            exp(logs["default"] / counts["default"]), ahead["default"], counts["default"],
-            exp(logs["best"] / counts["best"]), ahead["best"], counts["best"]
+        if (LAB) one_lab(widths[w], LAB)
+        else ladder(widths[w])
     }
 }
