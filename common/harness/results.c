@@ -66,7 +66,7 @@ row result_row(const dataset *d, const problem *p, const contender *c, const int
     COPY_TEXT(r.status, status_word(out->status));
     COPY_TEXT(r.message, out->message);
     options_flags(o, r.flags, sizeof r.flags);
-    tuning_text(c, tuning, r.tuning, sizeof r.tuning);
+    if (tuning) tuning_text(c, tuning, r.tuning, sizeof r.tuning);
 
     cost_model model;
     p->operation->cost(p, &model);

@@ -9,7 +9,8 @@
 #include "harness/workbench.h"
 #include "matrix/dataset.h"
 
-/* The row of contender `c` on `p`. `limits` may be NULL: then there is no roofline. */
+/* The row of contender `c` on `p`. `tuning` may be NULL where none was chosen, because it was not
+ * run; `limits` may be NULL: then there is no roofline. */
 row result_row(const dataset *d, const problem *p, const contender *c, const int *tuning,
                const outcome *out, const options *o, const device_info *device,
                const machine_limits *limits);

@@ -104,6 +104,15 @@ static void note_status(session *s, enum status status)
     if (now > before) s->worst = status;
 }
 
+/* Whether an outcome counts for the exit code. What a rival cannot do on this device, or a library
+ * for want of room, is told in its row and no failure of the run. */
+static bool decides(const contender *c, enum status status)
+{
+    if (status == STATUS_SKIPPED) return c == own_lab();
+    if (status == STATUS_MEMORY) return c->lab != 0;
+    return true;
+}
+
 static void complain(session *s, enum status status, const error_text *error)
 {
     progress_clear();
@@ -169,27 +178,31 @@ static void evaluate_all(session *s, const dataset *d, workbench *w)
         snprintf(what, sizeof what, "%s N=%d %s", d->name, w->problem->N, e.contender->name);
         progress_show(s->step++, s->steps, what);
         s->outcomes[i] = not_run;
+        const int *tuning = e.tuned ? e.tuning : NULL;
         if (!lost) {
             if (!e.tuned) tuning_choose(w, e.contender, e.tuning);
-            workbench_evaluate(w, e.contender, e.tuning, &s->outcomes[i]);
+            tuning = e.tuning;
+            workbench_evaluate(w, e.contender, tuning, &s->outcomes[i]);
             lost = s->outcomes[i].status == STATUS_RUNTIME;
         }
-        s->group[i] = result_row(d, w->problem, e.contender, e.tuning, &s->outcomes[i], s->options,
+        s->group[i] = result_row(d, w->problem, e.contender, tuning, &s->outcomes[i], s->options,
                                  &s->device, s->have_limits ? &s->limits : NULL);
-        note_status(s, s->outcomes[i].status);
+        if (decides(e.contender, s->outcomes[i].status)) note_status(s, s->outcomes[i].status);
     }
     progress_clear();
 }
 
-/* Rows that say why a problem could not be laid out: it did not fit. */
-static void rows_without_room(session *s, const dataset *d, const problem *p, enum status status,
-                              const error_text *error)
+/* Rows that say why a problem could not be laid out: values that are not finite, or no room. */
+static void rows_not_run(session *s, const dataset *d, const problem *p, enum status status,
+                         const error_text *error)
 {
     outcome out = {.status = status, .prepare_ms = NAN, .timing = NO_TIME};
     snprintf(out.message, sizeof out.message, "%.255s", error->text);
-    for (size_t i = 0; i < s->num_entries; i++)
-        s->group[i] = result_row(d, p, s->entries[i].contender, s->entries[i].tuning, &out,
-                                 s->options, &s->device, NULL);
+    for (size_t i = 0; i < s->num_entries; i++) {
+        const entry *e = &s->entries[i];
+        s->group[i] = result_row(d, p, e->contender, e->tuned ? e->tuning : NULL, &out, s->options,
+                                 &s->device, NULL);
+    }
 }
 
 static void run_width(session *s, const dataset *d, const row_stats *stats, int N)
@@ -210,8 +223,10 @@ static void run_width(session *s, const dataset *d, const row_stats *stats, int 
             table_print(stdout, &p, s->group, s->outcomes, s->num_entries);
         workbench_destroy(&w);
     } else {
-        complain(s, status, &error);
-        rows_without_room(s, d, &p, status, &error);
+        error_text located;
+        fail(&located, status, "%s, N = %d: %.900s", d->name, N, error.text);
+        complain(s, status, &located);
+        rows_not_run(s, d, &p, status, &error);
     }
     p.operation->destroy(&p);
     status = row_list_add(&s->rows, s->group, s->num_entries, &error);

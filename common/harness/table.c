@@ -100,6 +100,15 @@ static void print_titles(FILE *out, const row *r, int name_width)
     putc('\n', out);
 }
 
+/* One number, right-aligned; as "3e+07" where its digits would break the column. */
+static void print_number(FILE *out, double value, int width, int decimals)
+{
+    char text[400] = "-"; /* "%f" writes up to 309 digits */
+    if (isfinite(value)) snprintf(text, sizeof text, "%.*f", decimals, value);
+    if ((int)strlen(text) > width) snprintf(text, sizeof text, "%.0e", value);
+    fprintf(out, "  %*s", width, text);
+}
+
 static void print_line(FILE *out, const row *r, const char *name, int name_width)
 {
     const enum colour c = !strcmp(r->status, "ok")      ? GREEN
@@ -108,10 +117,7 @@ static void print_line(FILE *out, const row *r, const char *name, int name_width
     fprintf(out, "%-*s  %s%-5s%s", name_width, name, paint(out, c), verdict(r), paint(out, PLAIN));
     for (int i = 0; i < num_columns(r); i++) {
         const double value = *(const double *)((const char *)r + COLUMNS[i].offset);
-        if (isfinite(value))
-            fprintf(out, "  %*.*f", COLUMNS[i].width, COLUMNS[i].decimals, value);
-        else
-            fprintf(out, "  %*s", COLUMNS[i].width, "-");
+        print_number(out, value, COLUMNS[i].width, COLUMNS[i].decimals);
     }
     if (!is_cuda(r)) fprintf(out, "  %-10s  %s", "n/a (simt)", "n/a (no GPU)");
     putc('\n', out);
@@ -148,18 +154,23 @@ static void print_failure(FILE *out, const row *r, const outcome *o)
     }
 }
 
-/* "PASS: all 5 right in 5418976 elements", or who was not. */
-static void print_verdict(FILE *out, const row *r, const outcome *outcomes, size_t count)
+/* "PASS: 5 of 5 contenders right in all 5418976 elements", or who was not. What a device cannot run
+ * spoils nothing, nor does a library that lacks the room; a lab that lacks it, or fails, does. */
+static void print_verdict(FILE *out, const row *rows, const outcome *outcomes, size_t count)
 {
     size_t right = 0, wrong = 0;
+    bool spoilt = false;
     for (size_t i = 0; i < count; i++) {
-        right += outcomes[i].status == STATUS_OK;
-        wrong += outcomes[i].status == STATUS_WRONG;
+        const enum status status = outcomes[i].status;
+        right += status == STATUS_OK;
+        wrong += status == STATUS_WRONG;
+        spoilt |= status == STATUS_WRONG || status == STATUS_RUNTIME ||
+                  (status == STATUS_MEMORY && rows[i].lab);
     }
-    const bool pass = right && !wrong;
-    fprintf(out, "%s%s%s: %zu of %zu contenders right in all %lld elements",
-            paint(out, pass ? GREEN : RED), pass ? "PASS" : "FAIL", paint(out, PLAIN), right, count,
-            (long long)(r->rows * r->N));
+    const char *word = spoilt ? "FAIL" : right ? "PASS" : "SKIP";
+    const enum colour colour = spoilt ? RED : right ? GREEN : PLAIN;
+    fprintf(out, "%s%s%s: %zu of %zu contenders right in all %lld elements", paint(out, colour),
+            word, paint(out, PLAIN), right, count, (long long)(rows[0].rows * rows[0].N));
     if (wrong) fprintf(out, ", %zu wrong", wrong);
     if (right + wrong < count) fprintf(out, ", %zu not run", count - right - wrong);
     fputs("\n\n", out);
@@ -187,5 +198,5 @@ void table_print(FILE *out, const problem *p, const row *rows, const outcome *ou
     print_notes(out, rows, count, swept);
     for (size_t i = 0; i < count; i++)
         if (outcomes[i].status != STATUS_OK) print_failure(out, &rows[i], &outcomes[i]);
-    print_verdict(out, &rows[0], outcomes, count);
+    print_verdict(out, rows, outcomes, count);
 }

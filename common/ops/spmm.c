@@ -7,7 +7,6 @@
 #include "matrix/random.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,9 +52,7 @@ static enum status allocate(problem *p, error_text *error)
     const size_t values = A->values ? 0 : (A->nnz + 1) * sizeof(float);
     const size_t B = ((size_t)A->cols * p->N + 1) * sizeof(float);
     error_text reason;
-    char what[32];
-    snprintf(what, sizeof what, "N = %d", p->N);
-    enum status status = memory_check(row_ptr + values + B, what, &reason);
+    enum status status = memory_check(row_ptr + values + B, "the problem", &reason);
     if (status != STATUS_OK) return fail(error, status, "%s; try a smaller N", reason.text);
     spmm_inputs *own = calloc(1, sizeof *own);
     p->own = own;

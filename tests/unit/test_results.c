@@ -1,0 +1,233 @@
+/*
+ * test_results.c - from what was measured to rows: every field, and whom the speedups compare with.
+ */
+#include "fixture.h"
+
+#include "harness/provenance.h"
+#include "harness/results.h"
+#include "ops/spmm.h"
+
+/* ---- one row --------------------------------------------------------------------------------- */
+
+static spmm_contender lab = {.base = {.operation = &spmm_operation,
+                                      .lab = 4,
+                                      .name = "tuning",
+                                      .precision = "fp32",
+                                      .tunables = {{"D", "", {1, 2}, 2}, {"C", "", {4}, 1}}}};
+static const int TUNING[] = {2, 4};
+static const device_info DEVICE = {
+    .name = "NVIDIA H200", .compute_capability = 90, .driver = "580.65.06", .toolkit = "13.0"};
+
+/* A 100 x 50 problem with 400 nonzeros, N = 10: 8000 flops, 9604 B compulsory, 23604 B gathered. */
+static row make_row(const outcome *out, const int *tuning, const machine_limits *limits)
+{
+    static const csr_matrix A = {.rows = 100, .cols = 50, .nnz = 400};
+    const dataset d = {
+        .name = "web.mtx", .origin = ORIGIN_FILE, .source = "/data/web.mtx", .matrix = A};
+    const problem p = {.operation = &spmm_operation,
+                       .A = &A,
+                       .N = 10,
+                       .stats = {.mean = 4, .max = 17, .cov = 0.5}};
+    const options o = {.check = true, .bench = true, .runs = 50, .seed = 7, .l2 = L2_COLD};
+    return result_row(&d, &p, &lab.base, tuning, out, &o, &DEVICE, limits);
+}
+
+static const outcome MEASURED = {
+    .status = STATUS_OK,
+    .prepare_ms = 3,
+    .timing = {.runs = 50, .median_ms = 2e-3, .iqr_ms = 1e-4, .batch_ms = 1.5e-3},
+    .comparison = {.elements = 1000, .worst = 0.25},
+};
+
+static void every_field(void **state)
+{
+    (void)state;
+    const row r = make_row(&MEASURED, TUNING, NULL);
+    assert_int_equal(r.lab, 4);
+    assert_false(r.is_vendor_default);
+    assert_string_equal(r.contender, "tuning");
+    assert_string_equal(r.operation, "spmm");
+    assert_string_equal(r.precision, "fp32");
+    assert_string_equal(r.dataset, "web.mtx");
+    assert_string_equal(r.origin, "file");
+    assert_string_equal(r.source, "/data/web.mtx");
+    assert_int_equal(r.rows, 100);
+    assert_int_equal(r.cols, 50);
+    assert_int_equal(r.nnz, 400);
+    assert_true(r.mean_row == 4 && r.cov_row == 0.5);
+    assert_int_equal(r.max_row, 17);
+    assert_int_equal(r.N, 10);
+    assert_string_equal(r.backend, device_backend());
+    assert_string_equal(r.device, "NVIDIA H200");
+    assert_string_equal(r.driver, "580.65.06");
+    assert_string_equal(r.toolkit, "13.0");
+    assert_string_equal(r.commit, provenance_commit());
+    assert_string_equal(r.flags, "runs=50");
+    assert_string_equal(r.tuning, "D=2 C=4");
+    assert_int_equal(r.seed, 7);
+    assert_string_equal(r.l2, "cold");
+    assert_true(r.prepare_ms == 3);
+    assert_true(r.median_ms == 2e-3 && r.iqr_ms == 1e-4 && r.batch_ms == 1.5e-3);
+    assert_int_equal(r.runs, 50);
+    assert_float_equal(r.gflops, 8000 / 2e-6 * 1e-9, 1e-9);
+    assert_float_equal(r.compulsory_gbs, 9604 / 2e-6 * 1e-9, 1e-9);
+    assert_float_equal(r.gather_gbs, 23604 / 2e-6 * 1e-9, 1e-9);
+    assert_true(isnan(r.roofline_share));
+    assert_string_equal(r.vendor_best, "");
+    assert_string_equal(r.vendor_default, "");
+    assert_true(isnan(r.speedup_vendor_best));
+    assert_true(isnan(r.speedup_vendor_default));
+    assert_true(isnan(r.speedup_lab_before));
+    assert_true(r.worst_error == 0.25);
+    assert_string_equal(r.status, "ok");
+    assert_string_equal(r.message, "");
+}
+
+static void roofline(void **state)
+{
+    (void)state;
+    const machine_limits l = {
+        .copy_gbs = 9.604, .fp32_gflops = 1e6, .gather = {{40, 2000, 1e6}}, .num_gather = 1};
+    /* 9604 B at 9.604 GB/s: at least 1 us; it took 2. */
+    assert_float_equal(make_row(&MEASURED, TUNING, &l).roofline_share, 0.5, 1e-12);
+}
+
+/* What was not measured, or not even chosen, is empty. */
+static void failures_have_no_numbers(void **state)
+{
+    (void)state;
+    static const struct {
+        enum status status;
+        const char *word;
+    } cases[] = {{STATUS_WRONG, "wrong"},
+                 {STATUS_MEMORY, "oom"},
+                 {STATUS_SKIPPED, "skip"},
+                 {STATUS_RUNTIME, "error"},
+                 {STATUS_DATASET, "error"}};
+    const machine_limits l = {
+        .copy_gbs = 1, .fp32_gflops = 1, .gather = {{40, 2000, 1}}, .num_gather = 1};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        outcome out = {.status = cases[i].status,
+                       .prepare_ms = NAN,
+                       .timing = {.median_ms = NAN, .iqr_ms = NAN, .batch_ms = NAN}};
+        memset(out.message, 'x', sizeof out.message - 1);
+        const row r = make_row(&out, NULL, &l);
+        assert_string_equal(r.status, cases[i].word);
+        assert_string_equal(r.message, out.message);
+        assert_string_equal(r.tuning, "");
+        assert_true(isnan(r.prepare_ms) && isnan(r.median_ms) && isnan(r.gflops));
+        assert_true(isnan(r.compulsory_gbs) && isnan(r.gather_gbs) && isnan(r.roofline_share));
+        assert_true(isnan(r.worst_error));
+        assert_int_equal(r.runs, 0);
+    }
+}
+
+/* ---- who is compared with whom --------------------------------------------------------------- */
+
+static row lab_row(int number, double ms)
+{
+    return (row){.lab = number,
+                 .median_ms = ms,
+                 .speedup_vendor_best = NAN,
+                 .speedup_vendor_default = NAN,
+                 .speedup_lab_before = NAN};
+}
+
+static row vendor_row(const char *name, bool is_default, double ms)
+{
+    row r = lab_row(0, ms);
+    snprintf(r.contender, sizeof r.contender, "%s", name);
+    r.is_vendor_default = is_default;
+    return r;
+}
+
+#define assert_speedup(actual, expected)                 \
+    do {                                                 \
+        if (isnan(expected))                             \
+            assert_true(isnan(actual));                  \
+        else                                             \
+            assert_float_equal(actual, expected, 1e-12); \
+    } while (0)
+
+static void compared_with_the_vendor(void **state)
+{
+    (void)state;
+    row r[] = {lab_row(1, 8), lab_row(2, 2), vendor_row("x", false, 6), vendor_row("y", true, 4),
+               vendor_row("z", false, 3)};
+    results_compare(r, 5);
+    static const double best[] = {3.0 / 8, 1.5, 0.5, 0.75, 1};
+    static const double standard[] = {0.5, 2, 4.0 / 6, 1, 4.0 / 3};
+    for (int i = 0; i < 5; i++) {
+        assert_string_equal(r[i].vendor_best, "z");
+        assert_string_equal(r[i].vendor_default, "y");
+        assert_speedup(r[i].speedup_vendor_best, best[i]);
+        assert_speedup(r[i].speedup_vendor_default, standard[i]);
+    }
+    assert_speedup(r[1].speedup_lab_before, 4.0);
+    for (int i = 2; i < 5; i++)
+        assert_speedup(r[i].speedup_lab_before, NAN);
+}
+
+/* With one algorithm run (--vs default) there is no best of several. */
+static void one_vendor_is_no_best(void **state)
+{
+    (void)state;
+    row r[] = {lab_row(1, 8), vendor_row("y", true, 4), vendor_row("z", false, NAN)};
+    results_compare(r, 3);
+    assert_string_equal(r[0].vendor_best, "");
+    assert_speedup(r[0].speedup_vendor_best, NAN);
+    assert_string_equal(r[0].vendor_default, "y");
+    assert_speedup(r[0].speedup_vendor_default, 0.5);
+    row none[] = {lab_row(1, 8), lab_row(2, 4)};
+    results_compare(none, 2);
+    assert_string_equal(none[1].vendor_default, "");
+    assert_speedup(none[1].speedup_vendor_default, NAN);
+}
+
+/* A wrong row has no time: it is compared with nobody and nobody with it. */
+static void rows_without_time(void **state)
+{
+    (void)state;
+    row r[] = {lab_row(1, 8),
+               lab_row(2, NAN),
+               lab_row(3, 2),
+               vendor_row("x", true, NAN),
+               vendor_row("y", false, 4),
+               vendor_row("z", false, 5)};
+    results_compare(r, 6);
+    assert_speedup(r[0].speedup_lab_before, NAN);
+    assert_speedup(r[1].speedup_lab_before, NAN);
+    assert_speedup(r[1].speedup_vendor_best, NAN);
+    assert_speedup(r[2].speedup_lab_before, 4.0); /* over lab 1 */
+    assert_string_equal(r[2].vendor_best, "y");
+    assert_speedup(r[2].speedup_vendor_best, 2.0);
+    assert_string_equal(r[2].vendor_default, "");
+    assert_speedup(r[2].speedup_vendor_default, NAN);
+    assert_speedup(r[3].speedup_vendor_best, NAN);
+}
+
+/* A sweep gives the last lab many rows: each is compared with the best of the lab before. */
+static void sweep_rows(void **state)
+{
+    (void)state;
+    row r[] = {lab_row(2, 10),  lab_row(3, 9), lab_row(3, 6), lab_row(3, 7),
+               lab_row(3, NAN), lab_row(5, 3), lab_row(5, 2), lab_row(5, 12)};
+    results_compare(r, 8);
+    static const double expected[] = {NAN, 10.0 / 9, 10.0 / 6, 10.0 / 7, NAN, 2, 3, 0.5};
+    for (int i = 0; i < 8; i++)
+        assert_speedup(r[i].speedup_lab_before, expected[i]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_field),
+        cmocka_unit_test(roofline),
+        cmocka_unit_test(failures_have_no_numbers),
+        cmocka_unit_test(compared_with_the_vendor),
+        cmocka_unit_test(one_vendor_is_no_best),
+        cmocka_unit_test(rows_without_time),
+        cmocka_unit_test(sweep_rows),
+    };
+    return cmocka_run_group_tests_name("results", tests, NULL, NULL);
+}
