@@ -74,8 +74,10 @@ BACKEND_SOURCES := $(wildcard common/baselines/*.c)
 else
 INCLUDES += -Icommon/simt/include
 CFLAGS_ALL += -Icommon/simt/include
-# -fno-strict-aliasing: CUDA C reinterprets float* as float4*, and nvcc allows it.
-CXXFLAGS_ALL := -std=c++20 $(OPTIMISE) -g $(CXX_WARN) -fno-strict-aliasing -ffp-contract=off \
+# -fno-strict-aliasing: CUDA C reinterprets float* as float4*, and nvcc allows it. -gdwarf-4: with
+# version 5 addr2line names the generated file instead of the .cu that #line gives.
+CXXFLAGS_ALL := -std=c++20 $(OPTIMISE) -g -gdwarf-4 $(CXX_WARN) -fno-strict-aliasing \
+                -ffp-contract=off \
                 -Wno-unknown-pragmas $(INCLUDES)
 BACKEND_SOURCES := $(wildcard common/simt/*.cc common/simt/*.S)
 endif

@@ -137,11 +137,8 @@ TEST(brevll, __brevll(a), {
 /* prmt in its default mode: byte 0..7 of {y, x}, or its sign spread over the byte. */
 TEST(byte_perm, __byte_perm((unsigned)a, (unsigned)(a >> 32), (unsigned)b & 0xffff), {
     uint32_t r = 0;
-    for (int i = 0; i < 4; i++) {
-        const int selector = (int)(b >> 4 * i & 15);
-        const uint8_t byte = (uint8_t)(a >> 8 * (selector & 7));
-        r |= (uint32_t)(selector & 8 ? (byte >> 7) * 0xff : byte) << 8 * i;
-    }
+    for (int i = 0; i < 4; i++)
+        r |= (uint32_t)(uint8_t)(a >> 8 * (b >> 4 * i & 7)) << 8 * i;
     return r;
 })
 TEST(funnelshift_l, __funnelshift_l((unsigned)a, (unsigned)(a >> 32), (unsigned)b), {

@@ -194,8 +194,11 @@ template <class F> static void conversions()
     FINISH();
     to_host(h, d, n);
     wrong = 0;
-    for (int i = 0; i < n; i++)
-        wrong += bits_of(h[i]) != round_double<F>(xd[i]);
+    for (int i = 0; i < n; i++) {
+        const unsigned want = round_double<F>(xd[i]);
+        if (bits_of(h[i]) != want && !wrong++)
+            tap_note("%a: %#x, not %#x", xd[i], bits_of(h[i]), want);
+    }
     tap_ok(wrong == 0, "double to %s: rounded once", F::name());
     CUDA(cudaFree(d_x));
     CUDA(cudaFree(d_xd));

@@ -76,7 +76,7 @@ static void refused(cudaError_t want, dim3 grid, dim3 block, size_t bytes, const
 {
     nothing_kernel<<<grid, block, bytes>>>();
     const cudaError_t got = cudaGetLastError();
-    tap_ok(got == want, "%s: %s", what, cudaGetErrorName(want));
+    tap_ok(got == want, "%s: %s, told %s", what, cudaGetErrorName(want), cudaGetErrorName(got));
     tap_ok(cudaGetLastError() == cudaSuccess && cudaDeviceSynchronize() == cudaSuccess,
            "... and forgotten once told");
 }

@@ -54,16 +54,14 @@ SIMT_INLINE unsigned long long __brevll(unsigned long long x)
 
 /* Byte i of the result is byte (selector >> 4i & 7) of y:x; selector bit 4i + 3 spreads its sign.
  */
+/* Three bits of each selector digit count. (The fourth, which makes PTX's prmt repeat the sign, is
+ * masked off by nvcc's __byte_perm; an H200 was asked.) */
 SIMT_INLINE unsigned __byte_perm(unsigned x, unsigned y, unsigned selector)
 {
     uint64_t bytes = (uint64_t)y << 32 | x;
     unsigned result = 0;
-    for (int i = 0; i < 4; i++) {
-        unsigned pick = selector >> 4 * i;
-        unsigned byte = (unsigned)(bytes >> 8 * (pick & 7)) & 0xff;
-        if (pick & 8) byte = byte & 0x80 ? 0xff : 0;
-        result |= byte << 8 * i;
-    }
+    for (int i = 0; i < 4; i++)
+        result |= (unsigned)(bytes >> 8 * (selector >> 4 * i & 7) & 0xff) << 8 * i;
     return result;
 }
 
