@@ -103,6 +103,13 @@ cudaError_t guarded_poison(const guarded_array *a)
     return cudaSuccess;
 }
 
+cudaError_t guarded_mend(const guarded_array *a)
+{
+    CUDA_TRY(cudaMemset(a->base, FILL, GUARD));
+    CUDA_TRY(cudaMemset(a->base + GUARD + a->bytes, FILL, GUARD));
+    return cudaSuccess;
+}
+
 cudaError_t guarded_check(const guarded_array *a, bool *intact, int64_t *offset)
 {
     static unsigned char zones[2][GUARD];

@@ -46,6 +46,9 @@ void guarded_free(guarded_array *a);
 /* Fills the array's contents, not its guards, with 0xFF bytes. */
 cudaError_t guarded_poison(const guarded_array *a);
 
+/* Fills the guards again, after a write into them. */
+cudaError_t guarded_mend(const guarded_array *a);
+
 /* Looks for writes in the guards: *offset is the first changed byte relative to data (negative:
  * before the array), and *intact tells whether there was none. */
 cudaError_t guarded_check(const guarded_array *a, bool *intact, int64_t *offset);

@@ -187,27 +187,35 @@ static bool surroundings_intact(const trial *t)
     return true;
 }
 
-/* A contender that is right on an output of zeros and wrong on one of NaN adds to what it finds (or
- * leaves out what is zero, if only empty rows are wrong). */
-static bool right_on_zeros(const trial *t)
+static cudaError_t output_hash(const trial *t, uint64_t *hash)
+{
+    return device_checksum(t->w->output.data, t->w->output.bytes, hash);
+}
+
+/* One more run on an output of bytes `fill`, with its verdict. */
+static bool is_right_on(const trial *t, int fill)
 {
     comparison c;
-    return cudaMemset(t->w->output.data, 0, t->w->output.bytes) == cudaSuccess &&
+    return cudaMemset(t->w->output.data, fill, t->w->output.bytes) == cudaSuccess &&
            run_once(t) == cudaSuccess && compare(t, &c) && c.bad == 0;
 }
 
-/* Whether three more runs from the same start give different bits. */
-static bool results_vary(const trial *t)
+/* A contender that is right on an output of zeros and wrong on one of NaN adds to what it finds (or
+ * leaves out what is zero, if only empty rows are wrong). */
+static bool needs_zeros(const trial *t)
 {
-    uint64_t first = 0, hash = 0;
-    for (int i = 0; i < 3; i++) {
+    return is_right_on(t, 0) && !is_right_on(t, 0xFF);
+}
+
+/* Whether one of three more runs from the same start gives other bits than `first`. */
+static bool results_vary(const trial *t, uint64_t first)
+{
+    uint64_t hash = first;
+    for (int i = 0; i < 3 && hash == first; i++)
         if (guarded_poison(&t->w->output) != cudaSuccess || run_once(t) != cudaSuccess ||
-            device_checksum(t->w->output.data, t->w->output.bytes, &hash) != cudaSuccess)
+            output_hash(t, &hash) != cudaSuccess)
             return false;
-        if (i == 0) first = hash;
-        if (hash != first) return true;
-    }
-    return false;
+    return hash != first;
 }
 
 /* Judges the output: after the first run, or (`later`) after further ones on a fresh fill. */
@@ -216,15 +224,17 @@ static bool check(const trial *t, bool later)
     outcome *out = t->out;
     const comparison *c = &out->comparison;
     char text[200];
+    uint64_t hash;
     if (!compare(t, &out->comparison) || !surroundings_intact(t)) return false;
     if (c->bad == 0) return true;
-    if (c->longest_bad > 0 && right_on_zeros(t))
+    if (!device_ok(t, output_hash(t, &hash), "checksum")) return false;
+    if (c->longest_bad > 0 && needs_zeros(t))
         return set_back(out, STATUS_WRONG, "does not zero the output: adds to what it held before");
     if (later && c->unwritten == c->elements)
         return set_back(out, STATUS_WRONG, "later runs wrote nothing: the first result was kept");
     diagnose(t->w->problem, c, text, sizeof text);
     return set_back(out, STATUS_WRONG, "%s%s%s", text, later ? ", in later runs only" : "",
-                    results_vary(t) ? "; results differ from run to run: a race?" : "");
+                    results_vary(t, hash) ? "; results differ from run to run: a race?" : "");
 }
 
 static bool check_first_run(const trial *t)
@@ -244,6 +254,19 @@ static bool check_later_runs(const trial *t)
     return device_ok(t, e, "run") && check(t, w->options->check);
 }
 
+/* What a contender wrote around its output or into its inputs is not held against the next one. */
+static cudaError_t mend_surroundings(const workbench *w)
+{
+    const problem *p = w->problem;
+    for (int i = 0; i < p->num_inputs; i++) {
+        const operand *in = &p->inputs[i];
+        CUDA_TRY(guarded_mend(&w->input[i]));
+        CUDA_TRY(cudaMemcpy(w->input[i].data, in->data, in->bytes, cudaMemcpyHostToDevice));
+    }
+    CUDA_TRY(guarded_mend(&w->output));
+    return cudaSuccess;
+}
+
 void workbench_evaluate(workbench *w, const contender *c, const int *tuning, outcome *out)
 {
     const timing no_time = {.median_ms = NAN, .iqr_ms = NAN, .batch_ms = NAN};
@@ -260,4 +283,5 @@ void workbench_evaluate(workbench *w, const contender *c, const int *tuning, out
         out->prepare_ms = NAN;
     }
     if (t.instance) t.op->release(t.instance);
+    if (out->status == STATUS_WRONG) device_ok(&t, mend_surroundings(w), "restoring the inputs");
 }

@@ -1,0 +1,390 @@
+/*
+ * test_workbench.c - contenders judged on a workbench. Those here are written in plain C on the
+ * runtime API: each run copies the right result from the host, and then does what a fault would.
+ */
+#include "fixture.h"
+
+#include "harness/workbench.h"
+#include "ops/spmm.h"
+#include "random_matrix.h"
+
+/* ---- a small problem ------------------------------------------------------------------------- */
+
+enum { N = 12 };
+
+static device_info device;
+static csr_matrix A;
+static problem p;
+static float *right; /* A * B, rounded once */
+
+static const options CHECK = {.check = true, .bench = false, .seed = 1};
+static const options BENCH = {.check = false, .bench = true, .seed = 1};
+
+static int make_problem(void **state)
+{
+    (void)state;
+    error_text error;
+    A = random_matrix(2, 60, 40, 500, true);
+    p = (problem){.operation = &spmm_operation, .A = &A, .N = N, .seed = 1};
+    if (device_open(0, &device, &error) != STATUS_OK ||
+        row_stats_compute(&A, &p.stats, &error) != STATUS_OK ||
+        p.operation->create(&p, &error) != STATUS_OK) {
+        print_error("%s\n", error.text);
+        return -1;
+    }
+    double want[N], bound[N];
+    right = malloc(A.rows * N * sizeof *right);
+    for (int64_t i = 0; i < A.rows; i++) {
+        p.operation->oracle(&p, i, want, bound);
+        for (int j = 0; j < N; j++)
+            right[i * N + j] = (float)want[j];
+    }
+    return 0;
+}
+
+static int free_problem(void **state)
+{
+    (void)state;
+    p.operation->destroy(&p);
+    csr_free(&A);
+    free(right);
+    return 0;
+}
+
+/* ---- contenders ------------------------------------------------------------------------------ */
+
+/* What goes wrong, beside the right result. */
+enum fault {
+    NONE,
+    WRITES_NOTHING,
+    WRITES_ONCE,
+    WRONG_ONCE,
+    WRONG_LATER,
+    WRITES_PAST_THE_END,
+    WRITES_FAR_PAST_THE_END,
+    WRITES_BEFORE_THE_START,
+    WRITES_BEFORE_AN_INPUT,
+    MODIFIES_B,
+    MODIFIES_COLUMNS,
+    KEEPS_LAST_ROW,
+    ADDS,
+    VARIES,
+    FAILS_TO_RUN,
+    FAILS_TO_PREPARE,
+    NO_ROOM_TO_PREPARE,
+    CANNOT_PREPARE,
+};
+
+static enum fault fault;
+static int calls, prepared, released;
+static int seen_tuning[MAX_TUNABLES];
+
+static cudaError_t prepare(spmm_plan *plan)
+{
+    prepared++;
+    plan->state = plan;
+    memcpy(seen_tuning, plan->tuning, sizeof seen_tuning);
+    if (fault == FAILS_TO_PREPARE) return cudaErrorInvalidValue;
+    if (fault == NO_ROOM_TO_PREPARE) return cudaErrorMemoryAllocation;
+    if (fault == CANNOT_PREPARE) return cudaErrorNotSupported;
+    calls = 0;
+    return cudaSuccess;
+}
+
+/* C += A * B */
+static void add(float *C, size_t bytes, cudaStream_t stream)
+{
+    float *sum = malloc(bytes);
+    cudaMemcpyAsync(sum, C, bytes, cudaMemcpyDeviceToHost, stream);
+    cudaStreamSynchronize(stream);
+    for (size_t k = 0; k < bytes / sizeof *sum; k++)
+        sum[k] += right[k];
+    cudaMemcpyAsync(C, sum, bytes, cudaMemcpyHostToDevice, stream);
+    cudaStreamSynchronize(stream);
+    free(sum);
+}
+
+static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStream_t stream)
+{
+    const size_t bytes = (size_t)plan->A.rows * N * sizeof *C;
+    char *const c = (char *)C;
+    calls++;
+    if (fault == WRITES_NOTHING || (fault == WRITES_ONCE && calls > 1)) return cudaSuccess;
+    if (fault == FAILS_TO_RUN && calls == 2) return cudaErrorLaunchFailure;
+    if (fault == ADDS) {
+        add(C, bytes, stream);
+        return cudaSuccess;
+    }
+    cudaMemcpyAsync(C, right, bytes - (fault == KEEPS_LAST_ROW ? N * sizeof *C : 0),
+                    cudaMemcpyHostToDevice, stream);
+    if ((fault == WRONG_ONCE && calls == 1) || (fault == WRONG_LATER && calls == 2))
+        cudaMemsetAsync(c + 4, 0x33, 4, stream);
+    if (fault == VARIES) cudaMemsetAsync(c + 4, calls, 4, stream);
+    if (fault == WRITES_PAST_THE_END) cudaMemsetAsync(c + bytes + 4, 0, 4, stream);
+    if (fault == WRITES_FAR_PAST_THE_END) cudaMemsetAsync(c + bytes + 65532, 0, 4, stream);
+    if (fault == WRITES_BEFORE_THE_START) cudaMemsetAsync(c - 8, 0, 4, stream);
+    if (fault == WRITES_BEFORE_AN_INPUT) cudaMemsetAsync((char *)B - 65536, 0, 4, stream);
+    if (fault == MODIFIES_B) cudaMemsetAsync((char *)B, 0, 4, stream);
+    if (fault == MODIFIES_COLUMNS)
+        cudaMemsetAsync((char *)plan->A.d_col_idx + 4 * plan->A.nnz - 4, 0x11, 4, stream);
+    return cudaSuccess;
+}
+
+static void release(spmm_plan *plan)
+{
+    assert_ptr_equal(plan->state, plan);
+    released++;
+}
+
+static spmm_contender subject = {
+    .base = {.operation = &spmm_operation, .lab = 1, .name = "subject", .precision = "fp32"},
+    .prepare = prepare,
+    .run = run,
+    .release = release,
+};
+
+static void create_bench(workbench *w, const options *o)
+{
+    error_text error;
+    if (workbench_create(w, o, &device, &p, &error) != STATUS_OK) fail_msg("%s", error.text);
+}
+
+static outcome evaluate_on(workbench *w, enum fault f)
+{
+    static const int no_tuning[MAX_TUNABLES];
+    outcome out;
+    fault = f;
+    calls = prepared = released = 0;
+    workbench_evaluate(w, &subject.base, no_tuning, &out);
+    return out;
+}
+
+static outcome evaluate(enum fault f, const options *o)
+{
+    workbench w;
+    create_bench(&w, o);
+    const outcome out = evaluate_on(&w, f);
+    workbench_destroy(&w);
+    return out;
+}
+
+static void assert_outcome(const outcome *out, enum status status, const char *message)
+{
+    if (out->status != status || strcmp(out->message, message) != 0)
+        fail_msg("status %d, '%s', not '%s'", out->status, out->message, message);
+    if (status == STATUS_OK) return;
+    assert_true(isnan(out->prepare_ms) && isnan(out->timing.median_ms)); /* no time if wrong */
+    assert_true(isnan(out->timing.iqr_ms) && isnan(out->timing.batch_ms));
+    assert_int_equal(out->timing.runs, 0);
+}
+
+static void assert_fails(enum fault f, const options *o, const char *message)
+{
+    const outcome out = evaluate(f, o);
+    assert_outcome(&out, STATUS_WRONG, message);
+}
+
+/* ---- right ----------------------------------------------------------------------------------- */
+
+static void right_result(void **state)
+{
+    (void)state;
+    const outcome out = evaluate(NONE, &CHECK);
+    assert_outcome(&out, STATUS_OK, "");
+    assert_int_equal(out.comparison.elements, A.rows * N);
+    assert_int_equal(out.comparison.bad, 0);
+    assert_true(out.comparison.worst > 0 && out.comparison.worst <= 1);
+    assert_int_equal(prepared, 1);
+    assert_int_equal(released, 1);
+    assert_int_equal(calls, 2); /* the checked run, and one in place of timed ones */
+}
+
+static void tuning_reaches_the_contender(void **state)
+{
+    (void)state;
+    const int tuning[MAX_TUNABLES] = {4, 7};
+    workbench w;
+    outcome out;
+    subject.base.tunables[0] = (tunable){.name = "D", .values = {4}, .num_values = 1};
+    subject.base.tunables[1] = (tunable){.name = "C", .values = {7}, .num_values = 1};
+    create_bench(&w, &CHECK);
+    fault = NONE;
+    workbench_evaluate(&w, &subject.base, tuning, &out);
+    assert_outcome(&out, STATUS_OK, "");
+    assert_memory_equal(seen_tuning, tuning, sizeof tuning);
+    workbench_destroy(&w);
+    memset(subject.base.tunables, 0, sizeof subject.base.tunables);
+}
+
+/* Under simt no time is kept, with --bench-only as with none. */
+static void no_time_without_a_gpu(void **state)
+{
+    (void)state;
+    if (device_keeps_time()) skip();
+    const outcome out = evaluate(NONE, &BENCH);
+    assert_outcome(&out, STATUS_OK, "");
+    assert_true(isnan(out.prepare_ms) && isnan(out.timing.median_ms));
+    assert_int_equal(calls, 1);
+}
+
+/* ---- wrong ----------------------------------------------------------------------------------- */
+
+static void wrong_results(void **state)
+{
+    (void)state;
+    assert_fails(WRITES_NOTHING, &CHECK, "nothing was written");
+    assert_fails(WRITES_NOTHING, &BENCH, "nothing was written");
+    char message[80];
+    snprintf(message, sizeof message, "never written: only the last row, %d", (int)A.rows - 1);
+    assert_true(A.row_ptr[A.rows] > A.row_ptr[A.rows - 1]);
+    assert_fails(KEEPS_LAST_ROW, &CHECK, message);
+}
+
+static void wrong_only_later(void **state)
+{
+    (void)state;
+    assert_fails(WRITES_ONCE, &CHECK, "later runs wrote nothing: the first result was kept");
+    assert_fails(WRONG_LATER, &CHECK,
+                 "wrong values: only column 1, in later runs only; results differ from run to run: "
+                 "a race?");
+}
+
+/* Further runs tell garbage added to, and results that vary, from those that are wrong alike. */
+static void wrong_in_other_ways_each_time(void **state)
+{
+    (void)state;
+    assert_fails(WRONG_ONCE, &CHECK,
+                 "wrong values: only column 1; results differ from run to run: a race?");
+    assert_fails(ADDS, &CHECK, "does not zero the output: adds to what it held before");
+    assert_fails(ADDS, &BENCH, "does not zero the output: adds to what it held before");
+    assert_fails(VARIES, &CHECK,
+                 "wrong values: only column 1; results differ from run to run: a race?");
+}
+
+static void writes_outside(void **state)
+{
+    (void)state;
+    assert_fails(WRITES_PAST_THE_END, &CHECK, "wrote outside the output, 4 bytes past its end");
+    assert_fails(WRITES_PAST_THE_END, &BENCH, "wrote outside the output, 4 bytes past its end");
+    assert_fails(WRITES_FAR_PAST_THE_END, &CHECK,
+                 "wrote outside the output, 65532 bytes past its end");
+    assert_fails(WRITES_BEFORE_THE_START, &CHECK, "wrote 8 bytes before the start of the output");
+    assert_fails(WRITES_BEFORE_AN_INPUT, &CHECK, "wrote 65536 bytes before the start of B");
+}
+
+static void modifies_inputs(void **state)
+{
+    (void)state;
+    assert_fails(MODIFIES_B, &CHECK, "modified its input B");
+    assert_fails(MODIFIES_B, &BENCH, "modified its input B");
+    assert_fails(MODIFIES_COLUMNS, &CHECK, "modified its input A.col_idx");
+}
+
+/* What one contender broke is mended before the next: nobody is blamed for another's fault. */
+static void next_contender_is_not_blamed(void **state)
+{
+    (void)state;
+    static const enum fault faults[] = {WRITES_PAST_THE_END,    WRITES_BEFORE_THE_START,
+                                        WRITES_BEFORE_AN_INPUT, MODIFIES_B,
+                                        MODIFIES_COLUMNS,       WRITES_NOTHING};
+    workbench w;
+    create_bench(&w, &CHECK);
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+        assert_int_equal(evaluate_on(&w, faults[i]).status, STATUS_WRONG);
+        const outcome out = evaluate_on(&w, NONE);
+        assert_outcome(&out, STATUS_OK, "");
+    }
+    workbench_destroy(&w);
+}
+
+/* ---- not run --------------------------------------------------------------------------------- */
+
+static void errors(void **state)
+{
+    (void)state;
+    static const struct {
+        enum fault fault;
+        enum status status;
+        const char *beginning;
+    } cases[] = {
+        {FAILS_TO_RUN, STATUS_RUNTIME, "run: "},
+        {FAILS_TO_PREPARE, STATUS_RUNTIME, "prepare: "},
+        {NO_ROOM_TO_PREPARE, STATUS_MEMORY, "prepare: "},
+        {CANNOT_PREPARE, STATUS_SKIPPED, "prepare: "},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const outcome out = evaluate(cases[i].fault, &CHECK);
+        assert_outcome(&out, cases[i].status, out.message);
+        const size_t length = strlen(cases[i].beginning);
+        assert_int_equal(strncmp(out.message, cases[i].beginning, length), 0);
+        assert_true(strlen(out.message) > length + 5);
+        assert_int_equal(released, cases[i].fault == FAILS_TO_RUN);
+    }
+}
+
+static void newer_device_needed(void **state)
+{
+    (void)state;
+    subject.base.min_compute_capability = 999;
+    const outcome out = evaluate(NONE, &CHECK);
+    assert_outcome(&out, STATUS_SKIPPED, "needs a GPU of compute capability 99.9 or newer");
+    assert_int_equal(prepared, 0);
+    subject.base.min_compute_capability = 0;
+}
+
+/* ---- creating a workbench -------------------------------------------------------------------- */
+
+static void too_little_device_memory(void **state)
+{
+    (void)state;
+    workbench w;
+    error_text error = {""};
+    problem huge = p;
+    huge.inputs[3].bytes = (size_t)1 << 50;
+    assert_int_equal(workbench_create(&w, &CHECK, &device, &huge, &error), STATUS_MEMORY);
+    assert_non_null(strstr(error.text, "the operands take 1125899.9"));
+    assert_non_null(strstr(error.text, " GB are free; try a smaller N"));
+}
+
+static void empty_problem(void **state)
+{
+    (void)state;
+    workbench w;
+    outcome out;
+    error_text error;
+    csr_matrix none;
+    assert_int_equal(csr_alloc(&none, 0, 5, 0, true, &error), STATUS_OK);
+    problem empty = {.operation = &spmm_operation, .A = &none, .N = N, .seed = 1};
+    assert_int_equal(empty.operation->create(&empty, &error), STATUS_OK);
+    assert_int_equal(workbench_create(&w, &CHECK, &device, &empty, &error), STATUS_OK);
+    fault = NONE;
+    workbench_evaluate(&w, &subject.base, (const int[MAX_TUNABLES]){0}, &out);
+    assert_outcome(&out, STATUS_OK, "");
+    assert_int_equal(out.comparison.elements, 0);
+    fault = WRITES_PAST_THE_END; /* there are guards even around nothing */
+    workbench_evaluate(&w, &subject.base, (const int[MAX_TUNABLES]){0}, &out);
+    assert_int_equal(out.status, STATUS_WRONG);
+    workbench_destroy(&w);
+    empty.operation->destroy(&empty);
+    csr_free(&none);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(right_result),
+        cmocka_unit_test(tuning_reaches_the_contender),
+        cmocka_unit_test(no_time_without_a_gpu),
+        cmocka_unit_test(wrong_results),
+        cmocka_unit_test(wrong_only_later),
+        cmocka_unit_test(wrong_in_other_ways_each_time),
+        cmocka_unit_test(writes_outside),
+        cmocka_unit_test(modifies_inputs),
+        cmocka_unit_test(next_contender_is_not_blamed),
+        cmocka_unit_test(errors),
+        cmocka_unit_test(newer_device_needed),
+        cmocka_unit_test(too_little_device_memory),
+        cmocka_unit_test(empty_problem),
+    };
+    return cmocka_run_group_tests_name("workbench", tests, make_problem, free_problem);
+}
