@@ -1,13 +1,9 @@
 #include "harness/tuning.h"
 
-#include "harness/provenance.h"
-#include "matrix/files.h"
+#include "harness/tuning_cache.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-
-static const char CACHE_FILE[] = "tuning.tsv";
 
 void tuning_text(const contender *c, const int *tuning, char *text, size_t bytes)
 {
@@ -16,57 +12,6 @@ void tuning_text(const contender *c, const int *tuning, char *text, size_t bytes
     for (int i = 0; i < contender_num_tunables(c) && used < bytes; i++)
         used += snprintf(text + used, bytes - used, "%s%s=%d", i ? " " : "", c->tunables[i].name,
                          tuning[i]);
-}
-
-/* What a remembered choice depends on: the same words mean the same measurement. */
-static void cache_key(const workbench *w, const contender *c, char *key, size_t bytes)
-{
-    const row_stats *s = &w->problem->stats;
-    char flags[96];
-    options_flags(w->options, flags, sizeof flags); /* with what --set fixes */
-    snprintf(key, bytes, "%s|%s|%s|N=%d|%lldx%lld|nnz=%lld|max=%lld|cov=%.4f|%s|%s",
-             w->device->name, provenance_commit(), c->name, w->problem->N, (long long)s->rows,
-             (long long)s->cols, (long long)s->nnz, (long long)s->max, s->cov, flags,
-             w->options->l2 == L2_COLD ? "cold" : "warm");
-}
-
-/* The last line of the cache with this key, as numbers. */
-static bool recall(const char *key, int count, int *tuning)
-{
-    char path[4096], line[1024];
-    bool found = false;
-    FILE *in =
-        cache_path(CACHE_FILE, path, sizeof path, NULL) == STATUS_OK ? fopen(path, "r") : NULL;
-    if (!in) return false;
-    while (fgets(line, sizeof line, in)) {
-        char *at = strchr(line, '\t');
-        if (!at || strlen(key) != (size_t)(at - line) || strncmp(line, key, at - line)) continue;
-        int value[MAX_TUNABLES], n = 0;
-        while (n < count && sscanf(at, "%d", &value[n]) == 1) {
-            n++;
-            at += strspn(at, "\t ");
-            at += strcspn(at, "\t ");
-        }
-        if (n != count) continue;
-        memcpy(tuning, value, count * sizeof *tuning);
-        found = true;
-    }
-    fclose(in);
-    return found;
-}
-
-/* Appends one line; a cache that cannot be written costs the next run a measurement, no more. */
-static void remember(const char *key, int count, const int *tuning)
-{
-    char path[4096];
-    FILE *out =
-        cache_path(CACHE_FILE, path, sizeof path, NULL) == STATUS_OK ? fopen(path, "a") : NULL;
-    if (!out) return;
-    fputs(key, out);
-    for (int i = 0; i < count; i++)
-        fprintf(out, "\t%d", tuning[i]);
-    fputc('\n', out);
-    fclose(out);
 }
 
 /* The value --set gives this tunable, or NULL. */
@@ -136,11 +81,8 @@ static bool measure_all(workbench *w, const contender *c, int *tuning)
 
 void tuning_choose(workbench *w, const contender *c, int *tuning)
 {
-    const int count = contender_num_tunables(c);
     c->operation->choose(c, w->problem, tuning);
     apply_settings(c, w->options, tuning);
-    if (!w->options->tune || !count) return;
-    char key[700];
-    cache_key(w, c, key, sizeof key);
-    if (!recall(key, count, tuning) && measure_all(w, c, tuning)) remember(key, count, tuning);
+    if (!w->options->tune || !contender_num_tunables(c)) return;
+    if (!tuning_recall(w, c, tuning) && measure_all(w, c, tuning)) tuning_remember(w, c, tuning);
 }
