@@ -64,7 +64,7 @@ __global__ void leave_kernel(int *out)
     __shared__ int sum;
     for (int round = 0; round <= (int)threadIdx.x / 16; round++) {
         if (threadIdx.x == blockDim.x - 1) sum = 0;
-        const int here = __syncthreads_and(1) ? __syncthreads_count(1) : -1;
+        const int here = __syncthreads_count(1);
         atomicAdd(&sum, 1);
         __syncthreads();
         if (threadIdx.x == blockDim.x - 1) out[round] = here == sum ? here : -1;

@@ -196,8 +196,10 @@ template <class F> static void conversions()
     wrong = 0;
     for (int i = 0; i < n; i++) {
         const unsigned want = round_double<F>(xd[i]);
-        if (bits_of(h[i]) != want && !wrong++)
-            tap_note("%a: %#x, not %#x", xd[i], bits_of(h[i]), want);
+        /* Which NaN a double's NaN becomes is left open: a GPU keeps some of its bits. */
+        const bool right =
+            isnan(xd[i]) ? (bits_of(h[i]) & 0x7fff) > F::INFINITE : bits_of(h[i]) == want;
+        if (!right && !wrong++) tap_note("%a: %#x, not %#x", xd[i], bits_of(h[i]), want);
     }
     tap_ok(wrong == 0, "double to %s: rounded once", F::name());
     CUDA(cudaFree(d_x));
