@@ -17,15 +17,15 @@ endif
 include config.mk
 
 # ---- which backend -----------------------------------------------------------------------------
-# scripts/detect-backend prints NAME=value words and the reason; it is not asked for goals that
-# build nothing.
+# scripts/detect-backend prints NAME=value words and the reason, or why there is no choice; it is
+# not asked for goals that build nothing.
 
 PASSIVE_GOALS := help clean format check-format diff ladder
 ifneq ($(filter-out $(PASSIVE_GOALS),$(or $(MAKECMDGOALS),help)),)
-DETECTED := $(shell BACKEND='$(BACKEND)' ARCH='$(ARCH)' CUDA_HOME='$(CUDA_HOME)' scripts/detect-backend)
+DETECTED := $(shell BACKEND='$(BACKEND)' ARCH='$(ARCH)' CUDA_HOME='$(CUDA_HOME)' scripts/detect-backend 2>&1)
 detected = $(patsubst $(1)=%,%,$(filter $(1)=%,$(DETECTED)))
-ifeq ($(call detected,BACKEND),)
-$(error scripts/detect-backend failed)
+ifeq ($(call detected,REASON),)
+$(error $(DETECTED))
 endif
 override BACKEND := $(call detected,BACKEND)
 override CUDA_HOME := $(call detected,CUDA_HOME)

@@ -11,7 +11,7 @@ setup() {
     : >"$CALLS"
     cp "$BATS_TEST_DIRNAME/../../scripts/setup" "$BATS_TEST_DIRNAME/../../scripts/detect-backend" \
         "$SUITE/scripts"
-    for tool in cat cut dirname ln mkdir mv paste readlink rm rmdir sed sh tail touch tr; do
+    for tool in cat cut dirname ln mkdir mv paste readlink rm rmdir sed sh sort tail touch tr; do
         ln -s "$(command -v "$tool")" "$BIN/$tool"
     done
     stand_in id <<<'echo "${USER_ID:-1000}"'

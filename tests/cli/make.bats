@@ -1,0 +1,333 @@
+# The Makefile and its scripts, in a copy of the tree: help, settings, backends, labs found by their
+# folders, the runner of the tests. Builds next to nothing: objects come from the build under test.
+
+# bats sets $stderr, and runs each test in a process of its own:
+# shellcheck disable=SC2030,SC2031,SC2154
+
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+    ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+    case ${OUT:=build/simt} in
+        /*) ;;
+        *) OUT=$ROOT/$OUT ;;
+    esac
+    export ROOT
+    export BUILT=$OUT TESTED=${BACKEND:-simt}
+}
+
+setup() {
+    # What an outer make hands down would be taken for wishes of this one.
+    unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES OUT BACKEND ARCH DEBUG WERROR CUDA_HOME BUILD V
+    tree=$BATS_TEST_TMPDIR/tree
+    fake=$BATS_TEST_TMPDIR/fake
+    mkdir -p "$tree/tests/cli" "$tree/datasets" "$fake/bin"
+    cd "$ROOT" || return
+    cp -rp Makefile config.mk scripts common labs "$tree"
+    cp -p datasets/convert.c "$tree/datasets"
+    cd "$tree" || return
+    object=build/simt/common/matrix/status.c.o # small, and it depends on little
+}
+
+# compiles [KNOB=VALUE...]: whether making $object has something to do; it must succeed.
+compiles() {
+    make BACKEND=simt "$object" "$@" >log 2>&1 || { cat log; return 2; }
+    grep -q 'CC.*common/matrix/status.c' log
+}
+
+# A command in $fake/bin that prints its standard input.
+stand_in() {
+    { echo '#!/bin/sh'; echo "cat <<'END'"; cat; echo END; } >"$fake/bin/$1"
+    chmod +x "$fake/bin/$1"
+}
+
+have_nvcc() { printf 'sm_%s\n' 50 75 80 90 100 | stand_in nvcc; }
+have_gpu() { printf '%s\n' "${1:-9.0}" | stand_in nvidia-smi; }
+have_no_gpu() { printf '#!/bin/sh\nexit 9\n' >"$fake/bin/nvidia-smi"; chmod +x "$fake/bin/nvidia-smi"; }
+
+# detects WORD...: detect-backend, with the stand-ins only, prints all these words.
+detects() {
+    run -0 env PATH="$fake/bin:$PATH" CUDA_HOME="$fake" "${wish[@]}" scripts/detect-backend
+    local word
+    for word; do
+        [[ " $output " == *" $word "* ]] || { echo "no $word in: $output"; return 1; }
+    done
+}
+
+# refuses TEXT COMMAND...: fails with one line on stderr that holds TEXT, and nothing on stdout.
+refuses() {
+    local text=$1
+    shift
+    run --separate-stderr "$@"
+    echo "status $status, stdout: $output, stderr: $stderr"
+    [ "$status" -ne 0 ]
+    [ -z "$output" ]
+    [ "${#stderr_lines[@]}" -eq 1 ]
+    [[ $stderr == *"$text"* ]]
+}
+
+# ---- help ----------------------------------------------------------------------------------------
+
+@test "make alone prints help and builds nothing" {
+    find . | sort >"$BATS_TEST_TMPDIR/before"
+    run -0 make
+    find . | sort | diff "$BATS_TEST_TMPDIR/before" -
+    [ "${lines[0]}" = "usage: make TARGET [KNOB=value ...]" ]
+    [[ $output != *backend:* ]]
+    [ "$output" = "$(make help)" ]
+}
+
+@test "help shows every target that has a text, every knob, and fits a screen" {
+    run -0 make
+    [ "$(grep -cE '^(# )?[A-Za-z0-9-]+:.*## ' Makefile)" -gt 8 ]
+    while IFS= read -r target; do
+        grep -qE "^  $target  +[A-Z]" <<<"$output" || { echo "no target $target"; false; }
+    done < <(sed -nE 's/^(# )?([A-Za-z0-9-]+):.*## .*/\2/p' Makefile)
+    [ "$(grep -c '?=' config.mk)" -gt 4 ]
+    while read -r name default; do
+        grep -qE "^  $name=$default  +[^ ]" <<<"$output" || { echo "no knob $name"; false; }
+    done < <(sed -nE 's/^([A-Z_]+) \?= (.*)/\1 \2/p' config.mk)
+    [ "$(awk '{ if (length > n) n = length } END { print n }' <<<"$output")" -le 80 ]
+}
+
+@test "every target that a user may call has a text" {
+    while read -r target; do
+        [ "$target" = FORCE ] || grep -qE "^$target:.*## " Makefile || { echo "$target"; false; }
+    done < <(sed -n 's/^\.PHONY: //p' Makefile | tr ' ' '\n')
+}
+
+# ---- the backend ---------------------------------------------------------------------------------
+
+@test "the backend and why is said once" {
+    run -0 make BACKEND=simt "$object" build/simt/common/matrix/nearest.c.o
+    [ "$(grep -c '^backend: ' <<<"$output")" -eq 1 ]
+    [ "${lines[0]}" = "backend: simt: asked for" ]
+}
+
+@test "targets that build nothing ask for no backend" {
+    run -0 make BACKEND=nonsense help
+    run -0 make BACKEND=nonsense clean
+    run -0 make BACKEND=nonsense diff LAB=2
+}
+
+@test "a backend, architecture or toolkit that cannot be had is one clear line" {
+    refuses "BACKEND=cdua: choose cuda, simt or auto" make BACKEND=cdua lab1
+    refuses "CUDA_HOME=/nowhere holds no bin/nvcc" make BACKEND=cuda CUDA_HOME=/nowhere lab1
+    have_nvcc
+    refuses "ARCH=hopper: hopper is none of those this nvcc compiles for: 50 75 80 90 100" \
+        make BACKEND=cuda CUDA_HOME="$fake" ARCH=hopper lab1
+    refuses "ARCH=80 12: 12 is none of those" \
+        make BACKEND=cuda CUDA_HOME="$fake" ARCH="80 12" lab1
+    refuses "ARCH=, names no architecture" make BACKEND=cuda CUDA_HOME="$fake" ARCH=, lab1
+}
+
+@test "auto: cuda where there are nvcc and a GPU, else simt" {
+    wish=()
+    have_nvcc
+    have_gpu
+    detects BACKEND=cuda "CUDA_HOME=$fake" ARCH=90
+    [[ $output == *"nvcc~and~9.0~found;~architecture~sm_90~of~this~machine"* ]]
+    have_gpu $'8.0\n9.0\n8.0'
+    detects BACKEND=cuda ARCH=80+90
+    have_no_gpu
+    detects BACKEND=simt ARCH=
+    [[ $output == *"nvcc~found,~but~no~GPU"* ]]
+}
+
+@test "asked for cuda without a GPU: every architecture from sm_75 up" {
+    wish=(BACKEND=cuda)
+    have_nvcc
+    have_no_gpu
+    detects BACKEND=cuda ARCH=75+80+90+100
+}
+
+@test "architectures in any spelling, the newest last" {
+    have_nvcc
+    wish=(BACKEND=cuda ARCH="sm_90, 80")
+    detects ARCH=80+90
+    wish=(BACKEND=cuda ARCH="90a 50 90a")
+    detects ARCH=50+90a
+}
+
+# ---- settings ------------------------------------------------------------------------------------
+
+@test "changed settings rebuild, unchanged ones do not" {
+    compiles
+    run ! compiles
+    compiles CFLAGS=-DONE
+    run ! compiles CFLAGS=-DONE
+    compiles
+    compiles WERROR=1
+    run ! compiles WERROR=1
+    compiles LDFLAGS=-s
+}
+
+@test "a changed header rebuilds what includes it, and nothing else" {
+    make BACKEND=simt "$object" build/simt/common/matrix/nearest.c.o >/dev/null
+    touch common/matrix/status.h
+    run -0 make BACKEND=simt "$object" build/simt/common/matrix/nearest.c.o
+    [[ $output == *"CC    common/matrix/status.c"* ]]
+    [[ $output != *"CC    common/matrix/nearest.c"* ]]
+}
+
+@test "DEBUG=1 builds beside, without optimisation" {
+    compiles
+    object=build/simt-debug/common/matrix/status.c.o
+    make BACKEND=simt DEBUG=1 V=1 "$object" >log
+    grep -q 'gcc.* -O0 .*status.c' log
+    object=build/simt/common/matrix/status.c.o
+    run ! compiles
+}
+
+@test "V=1 shows the commands, else one line each" {
+    compiles
+    [ "$(grep -c . log)" -eq 2 ]
+    touch common/matrix/status.c
+    make BACKEND=simt V=1 "$object" >log
+    grep -q '^gcc .*-c common/matrix/status.c' log
+}
+
+@test "local.mk is honoured, and the command line goes before it" {
+    echo 'BACKEND := simt' >local.mk
+    echo 'BUILD := elsewhere' >>local.mk
+    echo 'CFLAGS := -DMINE' >>local.mk
+    run -0 make V=1 elsewhere/simt/common/matrix/status.c.o
+    [ "${lines[0]}" = "backend: simt: asked for" ]
+    [[ $output == *" -DMINE "* ]]
+    [ ! -e build ]
+    run -0 make V=1 BUILD=third CFLAGS=-DYOURS third/simt/common/matrix/status.c.o
+    [[ $output == *" -DYOURS "* && $output != *MINE* ]]
+}
+
+@test "clean leaves the tree as it was" {
+    find . | sort >"$BATS_TEST_TMPDIR/before"
+    compiles
+    touch lab1 lab5
+    rm log
+    run -0 make clean
+    [ -z "$output" ]
+    find . | sort | diff "$BATS_TEST_TMPDIR/before" -
+}
+
+# ---- labs ----------------------------------------------------------------------------------------
+
+# link_line N: what would link labN.
+link_line() {
+    make -n BACKEND=simt V=1 "lab$1" 2>/dev/null | grep -E -- "-o build/simt/lab$1 "
+}
+
+@test "a lab links itself and the labs before it" {
+    line=$(link_line 3)
+    [[ $line == *labs/01_row_per_thread/lab.cu.o* ]]
+    [[ $line == *labs/03_shared_tiles/lab.cu.o* ]]
+    [[ $line != *labs/04_* ]]
+    [[ $(link_line 5) == *labs/05_split_rows/segments.cu.o* ]]
+}
+
+@test "a new folder is enough for a new lab" {
+    [ "$TESTED" = simt ] || skip "it is built for the CPU backend only"
+    [ -d "$BUILT/labs" ] || skip "$BUILT is not built"
+    mkdir -p build/simt
+    cp -rp "$BUILT/common" "$BUILT/labs" "$BUILT/settings" build/simt
+    cp -rp labs/02_warp_per_row labs/42_copy
+    sed -i 's/\.lab = 2, \.name = "[a-z_]*"/.lab = 42, .name = "copy"/
+            s/lab2/lab42/; s/spmm_[a-z_]*_kernel/spmm_copy_kernel/' labs/42_copy/lab.cu
+    # As the objects were built, lest all of them are built again.
+    werror=$(grep -c -- ' -Werror' build/simt/settings || true)
+    run -0 make BACKEND=simt WERROR="$((werror > 0))" lab42
+    run -0 ./lab42 rand:rows=9,deg=3 5
+    [[ $output == *"lab5 split_rows "*"lab42 copy "*"PASS: 6 of 6 contenders"* ]]
+    [[ $(link_line 5) != *42_copy* ]]
+    [[ $(make -n BACKEND=simt all) == *"build/simt/lab42"* ]]
+    run -0 make clean
+    [ ! -e lab42 ]
+}
+
+@test "a lab of another operation links none of SpMM's" {
+    mkdir labs/43_other
+    echo '#include "ops/other.h"' >labs/43_other/lab.cu
+    line=$(link_line 43)
+    [[ $line == *labs/43_other/lab.cu.o* && $line != *labs/01_* ]]
+    [[ $(link_line 5) != *43_other* ]]
+}
+
+@test "a lab that names no operation is refused" {
+    mkdir labs/43_other
+    echo '#include "device/warp.cuh"' >labs/43_other/lab.cu
+    refuses "labs/43_other/lab.cu includes no ops/*.h, so its operation is unknown" \
+        make BACKEND=nonsense help
+}
+
+@test "a lab that is not there" {
+    run --separate-stderr -2 make BACKEND=simt lab99
+    [[ $stderr == *"No rule to make target 'lab99'"* ]]
+}
+
+# ---- diff ----------------------------------------------------------------------------------------
+
+@test "diff shows what a lab changes, code only" {
+    echo "a handout" >labs/02_warp_per_row/handout.md
+    echo "another" >labs/03_shared_tiles/handout.md
+    run -0 make diff LAB=3
+    [ "${lines[0]}" = "--- labs/02_warp_per_row/lab.cu" ]
+    [ "${lines[1]}" = "+++ labs/03_shared_tiles/lab.cu" ]
+    [[ $output == *"+"*"__shared__"* ]]
+    [[ $output != *handout* ]]
+    [ "$output" = "$(make diff LAB=03)" ]
+}
+
+@test "diff shows files that are new" {
+    run -0 make diff LAB=5
+    [[ $output == *"+++ labs/05_split_rows/segments.cu"* ]]
+    [[ $output == *"+++ labs/05_split_rows/segments.h"* ]]
+}
+
+@test "diff of a lab that is not there, or has none before it" {
+    refuses "diff-lab: which lab? (make diff LAB=3)" scripts/diff-lab
+    refuses "diff-lab: which lab?" scripts/diff-lab three
+    refuses "diff-lab: no lab 99 with a lab before it" scripts/diff-lab 99
+    refuses "diff-lab: no lab 1 with a lab before it" scripts/diff-lab 1
+    run ! make diff LAB=99
+    [ "${lines[0]}" = "diff-lab: no lab 99 with a lab before it (see labs/)" ]
+}
+
+# ---- the runner of the tests ---------------------------------------------------------------------
+
+# program NAME: a test program that prints its standard input and exits with $2.
+program() {
+    { echo '#!/bin/sh'; echo "cat <<'END'"; cat; echo END; echo "exit ${2:-0}"; } >"$1"
+    chmod +x "$1"
+}
+
+# run_tests PROGRAM...: of programs, and one file of command-line tests.
+run_tests() {
+    touch tests/cli/x.bats
+    stand_in bats <<<$'1..1\nok 1 x'
+    run env PATH="$fake/bin:$PATH" OUT=. BACKEND=cuda scripts/run-tests "$@"
+    echo "$output"
+}
+
+@test "tests are counted, and the exit status follows" {
+    program good <<<$'ok 1 - a\nok 2 - b\nok 3 - c # SKIP no GPU\n1..3'
+    run_tests ./good
+    [ "$status" -eq 0 ]
+    [ "${lines[-1]}" = "3 passed, 0 failed, 1 skipped" ]
+    [[ $output == *"ok 3 - c # SKIP no GPU"* ]]
+    program bad 1 <<<$'ok 1 - a\nnot ok 2 - b\n# why\n1..2'
+    run_tests ./good ./bad
+    [ "$status" -eq 1 ]
+    [ "${lines[-1]}" = "4 passed, 1 failed, 1 skipped" ]
+    [[ $output == *$'not ok 2 - b\n# why'* ]]
+}
+
+@test "a suite that dies, or tests nothing, is a failure" {
+    program dies 139 <<<'ok 1 - a'
+    run_tests ./dies
+    [ "$status" -eq 1 ]
+    [ "${lines[-1]}" = "2 passed, 1 failed, 0 skipped" ]
+    [[ $output == *"not ok - dies ended with status 139 after 1 tests"* ]]
+    program silent <<<''
+    run_tests ./silent
+    [ "$status" -eq 1 ]
+    [ "${lines[-1]}" = "1 passed, 1 failed, 0 skipped" ]
+}
