@@ -36,6 +36,32 @@ static void evaluate(workbench *w, const contender *c, const int *tuning, failur
     snprintf(f->text, sizeof f->text, "N=%d %s: %s", w->problem->N, setting, out.message);
 }
 
+/* The lab's own choice, with every way its prepare can work. */
+static void evaluate_choice(workbench *w, const contender *c, failure *f)
+{
+    int tuning[MAX_TUNABLES];
+    c->operation->choose(c, w->problem, tuning);
+    evaluate(w, c, tuning, f);
+    for (int i = 0; i < contender_num_tunables(c); i++) {
+        const tunable *t = &c->tunables[i];
+        const int chosen = tuning[i];
+        for (int k = 0; t->prepare_only && k < t->num_values; k++) {
+            tuning[i] = t->values[k];
+            if (tuning[i] != chosen) evaluate(w, c, tuning, f);
+        }
+        tuning[i] = chosen;
+    }
+}
+
+static void evaluate_sweep(workbench *w, const contender *c, failure *f)
+{
+    int tuning[MAX_TUNABLES];
+    tuning_first(c, &CHECK_ONLY, tuning);
+    do
+        evaluate(w, c, tuning, f);
+    while (tuning_next(c, &CHECK_ONLY, tuning));
+}
+
 /* All labs on one matrix at one width; failures[i] is of the i-th lab. */
 static void evaluate_labs(const csr_matrix *A, const device_info *device, int N, bool sweep,
                           failure *failures)
@@ -48,20 +74,15 @@ static void evaluate_labs(const csr_matrix *A, const device_info *device, int N,
     if (status == STATUS_OK) status = workbench_create(&w, &CHECK_ONLY, device, &p, &error);
     int i = 0;
     for (const contender *c = contenders(); c; c = c->next) {
-        int tuning[MAX_TUNABLES];
         if (!c->lab) continue;
         failure *f = &failures[i++];
         if (status != STATUS_OK) {
             f->any = true;
             snprintf(f->text, sizeof f->text, "N=%d: %.400s", N, error.text);
-        } else if (sweep && contender_num_tunables(c)) {
-            tuning_first(c, &CHECK_ONLY, tuning);
-            do
-                evaluate(&w, c, tuning, f);
-            while (tuning_next(c, &CHECK_ONLY, tuning));
+        } else if (sweep) {
+            evaluate_sweep(&w, c, f);
         } else {
-            p.operation->choose(c, &p, tuning);
-            evaluate(&w, c, tuning, f);
+            evaluate_choice(&w, c, f);
         }
     }
     if (status == STATUS_OK) workbench_destroy(&w);
