@@ -10,12 +10,13 @@
 extern "C" {
 #endif
 
-/* Remembers which call failed and where, for cuda_failure_text; returns `error`. */
+/* Remembers which call failed and where, for cuda_failure_text; returns `error`. Of the calls that
+ * pass on one error the innermost counts. */
 cudaError_t cuda_failed(cudaError_t error, const char *call, const char *file, int line);
 
-/* "cudaMalloc(&p, bytes) at labs/05_split_rows/lab.cu:120: out of memory": the last failure that
- * CUDA_TRY saw on this thread, or the runtime's own text for `error` if it saw none. The string
- * lives until the next failure. */
+/* "cudaMalloc(&p, bytes) at labs/05_split_rows/lab.cu:120: out of memory": where CUDA_TRY first saw
+ * `error` on this thread since this was asked last, or the runtime's own text for it if it did not.
+ * The string lives until the next failure. */
 const char *cuda_failure_text(cudaError_t error);
 
 /* Returns from the calling function with the error if `call` fails. */

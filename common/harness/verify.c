@@ -66,7 +66,7 @@ void reference_destroy(reference *ref)
     *ref = (reference){0};
 }
 
-static bool is_fill(float x)
+bool is_unwritten(float x)
 {
     uint32_t bits;
     memcpy(&bits, &x, sizeof bits);
@@ -101,8 +101,8 @@ static void compare_row(const problem *p, int64_t row, const float *got, const d
             c->shown[c->bad] = (wrong_element){row, j, length, want[j], bound[j], got[j]};
         c->bad++;
         bad_col[j] = 1;
-        c->unwritten += is_fill(got[j]);
-        c->not_finite += !isfinite(got[j]) && !is_fill(got[j]);
+        c->unwritten += is_unwritten(got[j]);
+        c->not_finite += !isfinite(got[j]) && !is_unwritten(got[j]);
         c->zero += got[j] == 0;
         c->doubled += fabs((double)got[j] - 2 * want[j]) <= 2 * bound[j];
     }

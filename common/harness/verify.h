@@ -16,6 +16,9 @@ typedef struct reference {
 
 enum { SHOWN_ERRORS = 5 };
 
+/* Whether `x` is what outputs are filled with before a run: a NaN with every bit set. */
+bool is_unwritten(float x);
+
 typedef struct wrong_element {
     int64_t row, col, row_length;
     double want, bound;

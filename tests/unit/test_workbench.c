@@ -4,6 +4,7 @@
  */
 #include "fixture.h"
 
+#include "device/cuda_try.h"
 #include "harness/workbench.h"
 #include "ops/spmm.h"
 #include "random_matrix.h"
@@ -70,6 +71,7 @@ enum fault {
     ADDS,
     VARIES,
     FAILS_TO_RUN,
+    FAILS_INSIDE,
     FAILS_TO_PREPARE,
     NO_ROOM_TO_PREPARE,
     CANNOT_PREPARE,
@@ -88,6 +90,15 @@ static cudaError_t prepare(spmm_plan *plan)
     if (fault == NO_ROOM_TO_PREPARE) return cudaErrorMemoryAllocation;
     if (fault == CANNOT_PREPARE) return cudaErrorNotSupported;
     calls = 0;
+    return cudaSuccess;
+}
+
+static int failing_line;
+
+static cudaError_t fail_inside(void)
+{
+    failing_line = __LINE__ + 1;
+    CUDA_TRY(cudaErrorInvalidConfiguration);
     return cudaSuccess;
 }
 
@@ -111,6 +122,7 @@ static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStre
     calls++;
     if (fault == WRITES_NOTHING || (fault == WRITES_ONCE && calls > 1)) return cudaSuccess;
     if (fault == FAILS_TO_RUN && calls == 2) return cudaErrorLaunchFailure;
+    if (fault == FAILS_INSIDE) CUDA_TRY(fail_inside());
     if (fault == ADDS) {
         add(C, bytes, stream);
         return cudaSuccess;
@@ -322,6 +334,23 @@ static void errors(void **state)
     }
 }
 
+/* The message names the innermost place that CUDA_TRY saw, not those that passed the error on; and
+ * where it saw none, none. */
+static void errors_name_their_place(void **state)
+{
+    (void)state;
+    char expected[200];
+    for (int i = 0; i < 2; i++) {
+        const outcome inside = evaluate(FAILS_INSIDE, &CHECK);
+        snprintf(expected, sizeof expected, "run: cudaErrorInvalidConfiguration at %s:%d: %s",
+                 __FILE__, failing_line, cudaGetErrorString(cudaErrorInvalidConfiguration));
+        assert_outcome(&inside, STATUS_RUNTIME, expected);
+        const outcome plain = evaluate(FAILS_TO_RUN, &CHECK);
+        snprintf(expected, sizeof expected, "run: %s", cudaGetErrorString(cudaErrorLaunchFailure));
+        assert_outcome(&plain, STATUS_RUNTIME, expected);
+    }
+}
+
 static void newer_device_needed(void **state)
 {
     (void)state;
@@ -382,6 +411,7 @@ int main(void)
         cmocka_unit_test(modifies_inputs),
         cmocka_unit_test(next_contender_is_not_blamed),
         cmocka_unit_test(errors),
+        cmocka_unit_test(errors_name_their_place),
         cmocka_unit_test(newer_device_needed),
         cmocka_unit_test(too_little_device_memory),
         cmocka_unit_test(empty_problem),
