@@ -127,7 +127,7 @@ $(LABS): %: $(OUT)/% $(BUILD)/backend
 
 ##@ Check
 
-test: all $(TEST_PROGRAMS) ## Run every test; ends with "N passed, N failed, N skipped"
+test: all $(TEST_PROGRAMS) $(OUT)/tests/cli/faulty ## Run every test; ends with "N passed, N failed, N skipped"
 	$(Q)OUT='$(OUT)' BACKEND='$(BACKEND)' scripts/run-tests $(TEST_PROGRAMS)
 
 check-format: ## Verify the format of C and CUDA files and lint the shell scripts
@@ -221,6 +221,8 @@ $(OUT)/tests/unit/%: $(OUT)/tests/unit/%.c.o $(COMMON)
 $(OUT)/tests/primitives/%: $(OUT)/tests/primitives/%.cu.o $(COMMON)
 	$(link)
 $(OUT)/tests/simt/%: $(OUT)/tests/simt/%.cu.o $(COMMON)
+	$(link)
+$(OUT)/tests/cli/faulty: $(call object,$(LAB_MAIN) tests/cli/faulty.cu) $(COMMON)
 	$(link)
 $(OUT)/tests/kernels/matrix: $(call object,$(wildcard tests/kernels/*.c)) $(ALL_LAB_OBJECTS) $(COMMON)
 	$(link)

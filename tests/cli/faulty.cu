@@ -1,0 +1,59 @@
+/*
+ * faulty.cu - the labs of a program for the command-line tests: lab 1 is right, lab 2 does what
+ * $FAULT says: wrong, error, oom or skip; without it, it is right too.
+ */
+#include "device/cuda_try.h"
+#include "ops/spmm.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+constexpr int THREADS = 64;
+
+__global__ void spmm_plain_kernel(int rows, int N, const int *row_ptr, const int *col_idx,
+                                  const float *values, const float *B, float *C)
+{
+    const int at = blockIdx.x * THREADS + threadIdx.x, row = at / N, j = at % N;
+    if (row >= rows) return;
+    float sum = 0;
+    for (int k = row_ptr[row]; k < row_ptr[row + 1]; k++)
+        sum += values[k] * B[(size_t)col_idx[k] * N + j];
+    C[at] = sum;
+}
+
+static bool fault_is(const spmm_plan *plan, const char *fault)
+{
+    const char *asked = getenv("FAULT");
+    return plan->contender->base.lab == 2 && asked && !strcmp(asked, fault);
+}
+
+static cudaError_t prepare(spmm_plan *plan)
+{
+    if (fault_is(plan, "oom")) CUDA_TRY(cudaMalloc(&plan->state, (size_t)1 << 60));
+    return cudaSuccess;
+}
+
+static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStream_t stream)
+{
+    const spmm_matrix &A = plan->A;
+    const int rows = A.rows - fault_is(plan, "wrong");            /* forgets the last one */
+    const int threads = fault_is(plan, "error") ? 4096 : THREADS; /* no device takes that many */
+    spmm_plain_kernel<<<(rows * plan->N + THREADS - 1) / THREADS, threads, 0, stream>>>(
+        rows, plan->N, A.d_row_ptr, A.d_col_idx, A.d_values, B, C);
+    CUDA_TRY(cudaGetLastError());
+    return cudaSuccess;
+}
+
+static spmm_contender plain = {
+    .base = {.lab = 1, .name = "plain", .summary = "right"}, .prepare = prepare, .run = run};
+SPMM_REGISTER(plain)
+
+static spmm_contender faulty = {
+    .base = {.lab = 2, .name = "faulty", .summary = "$FAULT"}, .prepare = prepare, .run = run};
+
+__attribute__((constructor)) static void register_faulty(void)
+{
+    const char *asked = getenv("FAULT");
+    if (asked && !strcmp(asked, "skip")) faulty.base.min_compute_capability = 999;
+    contender_register(&faulty.base, &spmm_operation);
+}
