@@ -1,5 +1,8 @@
 # datasets/fetch and datasets/convert, without a network: archives of our own behind
 # SPMM_DATA_MIRROR, and a registry of our own with datasets that are made of them.
+#
+# bats runs each test in a process of its own:
+# shellcheck disable=SC2030,SC2031
 
 bats_require_minimum_version 1.5.0
 
@@ -11,7 +14,7 @@ setup() {
         *) CONVERT=$ROOT/$OUT/convert ;;
     esac
     [ -x "$CONVERT" ] || skip "$CONVERT is not built"
-    cd "$BATS_TEST_TMPDIR"
+    cd "$BATS_TEST_TMPDIR" || return
     export CONVERT SPMM_NO_CACHE=1
     export SPMM_REGISTRY=$PWD/registry.tsv SPMM_DATA_MIRROR=file://$PWD/mirror
     unset SPMM_DATA_DIR
