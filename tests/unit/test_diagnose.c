@@ -140,6 +140,9 @@ static void rows_by_length(void **state)
     assert_says(&s, "wrong values: only rows longer than 32 nonzeros");
     s = spoiled(LIST(8), 0, 7, 1);
     assert_says(&s, "wrong values: only rows longer than 40 nonzeros");
+    s = spoiled(LIST(8), 0, 7, 1);
+    s.f.length[11] = LENGTHS[8]; /* another one as long is right */
+    assert_says(&s, "wrong values: only row 8, of 64 nonzeros");
     s = spoiled(LIST(1, 3, 6, 7), 0, 7, 1);
     assert_says(&s, "wrong values: only rows shorter than 3 nonzeros");
     s = spoiled(LIST(4, 5), 0, 7, 1);

@@ -51,9 +51,12 @@ static void up_to_the_bound(void **state)
     assert_fails(1, 0x1p-20, nextafterf(1 - 0x1p-20f, 0));
     assert_passes(-1e30, 1e24, -1e30f);
     assert_fails(-1e30, 1e24, 1e30f);
-    /* A bound that is no float is rounded up, not down: 0.1 lies just below the float 0.1f. */
+    /* A bound that is no float is rounded up, not down: 0.1 lies below its nearest float, 0.7 above. */
     assert_passes(0, 0.1, 0.1f);
     assert_fails(0, 0.1, nextafterf(0.1f, 1));
+    const float above = nextafterf(0.7f, 1);
+    assert_passes(0, 0.7, above);
+    assert_fails(0, 0.7, nextafterf(above, 1));
     assert_passes(0, 0x1p-149, 0x1p-149f);
     assert_fails(0, 0x1p-149, 0x1p-148f);
 }
