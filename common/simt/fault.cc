@@ -114,7 +114,9 @@ void simt_fault_to_failure(worker *self)
     const struct fault &f = self->fault;
     if (self->failed.error) return; /* the lane was about to report something itself */
     self->failed.culprit = self->running;
-    self->failed.site = simt_guilty_site(f.sites, f.site_count);
+    /* The time limit may meet a lane on its way back from a wait, its return address in a register. */
+    const void *last_wait = f.signal == SIGURG ? self->running->site : nullptr;
+    self->failed.site = simt_guilty_site(f.sites, f.site_count, last_wait);
     char where[512];
     switch (f.signal) {
     case SIGFPE:

@@ -75,6 +75,7 @@ static void become(lane *t, const worker *self, warp *w, unsigned index)
     t->index = index;
     t->bit = 1u << index;
     t->number = number;
+    t->site = nullptr;
     t->thread =
         shape.x == self->job->block_threads
             ? uint3{number, 0, 0}

@@ -265,9 +265,9 @@ void simt_interrupt(const worker *other);
 void simt_source_line(const void *site, char *text, size_t size);
 /* Whether a code address belongs to a kernel, not to this backend or the device wrappers. */
 bool simt_is_kernel_code(const void *site);
-/* Of the places where a lane stopped, innermost first, the one in the kernel; NULL if there is
- * none. */
-const void *simt_guilty_site(const void *const *sites, int count);
+/* Of the places where a lane stopped, innermost first, the one in the kernel. If there is none,
+ * `otherwise`, or if that is NULL the first place of which nothing is known, or NULL. */
+const void *simt_guilty_site(const void *const *sites, int count, const void *otherwise);
 /* Whether two code addresses come from one place in the source, inlining included. */
 bool simt_same_source_line(const void *a, const void *b);
 

@@ -38,7 +38,8 @@ static frames ask(const void *site)
         text[strcspn(text, "\n")] = 0;
         char *note = strstr(text, " (discriminator");
         if (note) *note = 0;
-        if (text[0] != '?') found.push_back(shorten(text));
+        /* "??:0" or, for code without a source file such as simt_switch, ":?". */
+        if (text[0] != '?' && text[0] != ':') found.push_back(shorten(text));
     }
     pclose(answer);
     return found;
@@ -69,7 +70,7 @@ bool simt_is_kernel_code(const void *site)
     return frames_of(site).empty(); /* unknown, so possible */
 }
 
-const void *simt_guilty_site(const void *const *sites, int count)
+const void *simt_guilty_site(const void *const *sites, int count, const void *otherwise)
 {
     const void *unknown = nullptr;
     for (int i = 0; i < count; i++) {
@@ -82,7 +83,7 @@ const void *simt_guilty_site(const void *const *sites, int count)
         /* Kernels are called from there: what lies further out is left over from other calls. */
         if (all[0].find("simt/launch.h:") != std::string::npos) break;
     }
-    return unknown;
+    return otherwise ? otherwise : unknown;
 }
 
 void simt_source_line(const void *site, char *text, size_t size)
