@@ -181,8 +181,8 @@ static void evaluate_all(session *s, const dataset *d, workbench *w)
         const int *tuning = e.tuned ? e.tuning : NULL;
         if (!lost) {
             if (!e.tuned) tuning_choose(w, e.contender, e.tuning);
-            tuning = e.tuning;
-            workbench_evaluate(w, e.contender, tuning, &s->outcomes[i]);
+            workbench_evaluate(w, e.contender, e.tuning, &s->outcomes[i]);
+            tuning = s->outcomes[i].tuning;
             lost = s->outcomes[i].status == STATUS_RUNTIME;
         }
         s->group[i] = result_row(d, w->problem, e.contender, tuning, &s->outcomes[i], s->options,

@@ -72,7 +72,7 @@ static bool measure_all(workbench *w, const contender *c, int *tuning)
         workbench_evaluate(w, c, candidate, &out);
         if (out.status == STATUS_OK && out.timing.median_ms < best) {
             best = out.timing.median_ms;
-            memcpy(tuning, candidate, contender_num_tunables(c) * sizeof *tuning);
+            memcpy(tuning, out.tuning, contender_num_tunables(c) * sizeof *tuning);
         }
     } while (tuning_next(c, asked, candidate));
     w->options = asked;

@@ -22,11 +22,12 @@ typedef struct workbench {
 
 /* What became of one contender. */
 typedef struct outcome {
-    enum status status;    /* STATUS_OK; or why there is no time: WRONG, MEMORY, RUNTIME, SKIPPED */
-    char message[256];     /* one sentence where status is not OK */
-    double prepare_ms;     /* NAN under simt */
-    timing timing;         /* NANs unless timed */
-    comparison comparison; /* the comparison that decided; elements == 0 if none was made */
+    enum status status; /* STATUS_OK; or why there is no time: WRONG, MEMORY, RUNTIME, SKIPPED */
+    char message[256];  /* one sentence where status is not OK */
+    int tuning[MAX_TUNABLES]; /* the settings that ran: prepare may have narrowed those asked for */
+    double prepare_ms;        /* NAN under simt */
+    timing timing;            /* NANs unless timed */
+    comparison comparison;    /* the comparison that decided; elements == 0 if none was made */
 } outcome;
 
 /* Uploads the problem and computes its oracle. STATUS_MEMORY where the device has too little room,

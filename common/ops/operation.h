@@ -105,10 +105,11 @@ typedef struct operation {
 
     /* Fills tuning[] (one value per tunable, in order) by the contender's own rule. */
     void (*choose)(const contender *c, const problem *p, int *tuning);
-    /* Calls the contender's prepare on the device copies of the inputs. *instance is what run and
-     * release take. On error nothing is left allocated. */
-    cudaError_t (*prepare)(const contender *c, const problem *p, void *const *d_inputs,
-                           const int *tuning, void **instance);
+    /* Calls the contender's prepare on the device copies of the inputs. It may replace settings in
+     * tuning[] that do not fit the problem. *instance is what run and release take. On error
+     * nothing is left allocated. */
+    cudaError_t (*prepare)(const contender *c, const problem *p, void *const *d_inputs, int *tuning,
+                           void **instance);
     /* Enqueues one complete run: every element of d_output is defined afterwards. */
     cudaError_t (*run)(void *instance, void *d_output, cudaStream_t stream);
     void (*release)(void *instance);

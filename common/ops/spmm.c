@@ -170,8 +170,8 @@ typedef struct spmm_instance {
     spmm_plan plan;
 } spmm_instance;
 
-static cudaError_t prepare(const contender *c, const problem *p, void *const *d_inputs,
-                           const int *tuning, void **instance)
+static cudaError_t prepare(const contender *c, const problem *p, void *const *d_inputs, int *tuning,
+                           void **instance)
 {
     spmm_instance *self = calloc(1, sizeof *self);
     if (!self) return cudaErrorMemoryAllocation;
@@ -188,13 +188,15 @@ static cudaError_t prepare(const contender *c, const problem *p, void *const *d_
         .N = p->N,
         .contender = spmm(c),
     };
-    memcpy(self->plan.tuning, tuning, contender_num_tunables(c) * sizeof *tuning);
+    const size_t tuning_bytes = contender_num_tunables(c) * sizeof *tuning;
+    memcpy(self->plan.tuning, tuning, tuning_bytes);
     cudaError_t error = cudaSuccess;
     if (spmm(c)->prepare) error = spmm(c)->prepare(&self->plan);
     if (error != cudaSuccess) {
         free(self);
         return error;
     }
+    memcpy(tuning, self->plan.tuning, tuning_bytes);
     *instance = self;
     return cudaSuccess;
 }

@@ -39,7 +39,8 @@ typedef struct spmm_contender {
     /* Optional. Chooses plan-independent tunables from the statistics of A's rows and N alone;
      * without it every tunable has its initial value. */
     void (*choose)(const row_stats *stats, int N, int *tuning);
-    /* Optional. Preprocesses A and allocates; timed and reported apart from run. On error it frees
+    /* Optional. Preprocesses A and allocates; timed and reported apart from run. May replace
+     * settings in plan->tuning that do not fit N: results name those it leaves. On error it frees
      * what it allocated. */
     cudaError_t (*prepare)(spmm_plan *plan);
     /* Enqueues the product on `stream`. C holds garbage before and must be defined in full after:

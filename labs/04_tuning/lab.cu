@@ -70,17 +70,21 @@ static spmm_kernel *const KERNELS[3][3] = {
     {spmm_tuning_kernel<4, 1>, spmm_tuning_kernel<4, 2>, spmm_tuning_kernel<4, 4>},
 };
 
+static cudaError_t prepare(spmm_plan *plan)
+{
+    while (plan->N % plan->tuning[TUNE_C]) /* a vector must not straddle two rows of B */
+        plan->tuning[TUNE_C] /= 2;
+    return cudaSuccess;
+}
+
 static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStream_t stream)
 {
     const spmm_matrix &A = plan->A;
+    const int d = plan->tuning[TUNE_D], c = plan->tuning[TUNE_C], N = plan->N;
     if (A.rows == 0) return cudaSuccess;
-    const int d = plan->tuning[TUNE_D];
-    int c = plan->tuning[TUNE_C];
-    while (plan->N % c) /* a vector must not straddle two rows of B */
-        c /= 2;
-    spmm_kernel *kernel = KERNELS[d / 2][c / 2];
-    const dim3 grid((A.rows + WARPS - 1) / WARPS, (plan->N + WARP_SIZE * c - 1) / (WARP_SIZE * c));
-    kernel<<<grid, BLOCK, 0, stream>>>(A.rows, plan->N, A.d_row_ptr, A.d_col_idx, A.d_values, B, C);
+    spmm_kernel *const spmm_tuning = KERNELS[d / 2][c / 2];
+    const dim3 grid((A.rows + WARPS - 1) / WARPS, (N + WARP_SIZE * c - 1) / (WARP_SIZE * c));
+    spmm_tuning<<<grid, BLOCK, 0, stream>>>(A.rows, N, A.d_row_ptr, A.d_col_idx, A.d_values, B, C);
     return cudaGetLastError();
 }
 
@@ -105,6 +109,7 @@ static spmm_contender lab4 = {
                 },
         },
     .choose = choose,
+    .prepare = prepare,
     .run = run,
 };
 SPMM_REGISTER(lab4)

@@ -139,11 +139,8 @@ static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStre
                        .values = A.d_values,
                        .B = B,
                        .C = C};
-    if (A.rows == 0) return cudaSuccess;
-    int c = tuning[TUNE_C];
-    while (plan->N % c) /* a vector must not straddle two rows of B */
-        c /= 2;
-    return LAUNCH[c / 2][tuning[TUNE_LANES] / 16](p, A.rows, *(tail_list *)plan->state, stream);
+    launcher *const launch = LAUNCH[tuning[TUNE_C] / 2][tuning[TUNE_LANES] / 16];
+    return A.rows ? launch(p, A.rows, *(tail_list *)plan->state, stream) : cudaSuccess;
 }
 
 static void release(spmm_plan *plan)
@@ -157,6 +154,8 @@ static cudaError_t prepare(spmm_plan *plan)
     tail_list *tails = (tail_list *)calloc(1, sizeof *tails);
     plan->state = tails;
     if (!tails) return cudaErrorMemoryAllocation;
+    while (plan->N % plan->tuning[TUNE_C]) /* a vector must not straddle two rows of B */
+        plan->tuning[TUNE_C] /= 2;
     const int split = plan->tuning[TUNE_SPLIT];
     if (split == 0) return cudaSuccess; /* no row is split, no tail exists */
     const cudaError_t error = plan->tuning[TUNE_HOST] ? tails_build_on_host(&plan->A, split, tails)

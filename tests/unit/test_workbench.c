@@ -70,6 +70,8 @@ enum fault {
     KEEPS_LAST_ROW,
     ADDS,
     VARIES,
+    VARIES_IN_ROUNDING,
+    WRONG_EVERY_OTHER_TIME,
     FAILS_TO_RUN,
     FAILS_INSIDE,
     FAILS_TO_PREPARE,
@@ -79,13 +81,14 @@ enum fault {
 
 static enum fault fault;
 static int calls, prepared, released;
-static int seen_tuning[MAX_TUNABLES];
+static int seen_tuning[MAX_TUNABLES], narrowed_to;
 
 static cudaError_t prepare(spmm_plan *plan)
 {
     prepared++;
     plan->state = plan;
     memcpy(seen_tuning, plan->tuning, sizeof seen_tuning);
+    if (narrowed_to) plan->tuning[1] = narrowed_to;
     if (fault == FAILS_TO_PREPARE) return cudaErrorInvalidValue;
     if (fault == NO_ROOM_TO_PREPARE) return cudaErrorMemoryAllocation;
     if (fault == CANNOT_PREPARE) return cudaErrorNotSupported;
@@ -131,7 +134,12 @@ static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStre
                     cudaMemcpyHostToDevice, stream);
     if ((fault == WRONG_ONCE && calls == 1) || (fault == WRONG_LATER && calls == 2))
         cudaMemsetAsync(c + 4, 0x33, 4, stream);
-    if (fault == VARIES) cudaMemsetAsync(c + 4, calls, 4, stream);
+    if (fault == VARIES || (fault == WRONG_EVERY_OTHER_TIME && calls % 2))
+        cudaMemsetAsync(c + 4, 0x40 + calls, 4, stream); /* 12, 48.5, 195, ... */
+    if (fault == VARIES_IN_ROUNDING) {
+        cudaMemsetAsync(c + 4, 0x41, 4, stream);
+        cudaMemsetAsync(c + 4, calls, 1, stream); /* the lowest bits */
+    }
     if (fault == WRITES_PAST_THE_END) cudaMemsetAsync(c + bytes + 4, 0, 4, stream);
     if (fault == WRITES_FAR_PAST_THE_END) cudaMemsetAsync(c + bytes + 65532, 0, 4, stream);
     if (fault == WRITES_BEFORE_THE_START) cudaMemsetAsync(c - 8, 0, 4, stream);
@@ -224,6 +232,12 @@ static void tuning_reaches_the_contender(void **state)
     workbench_evaluate(&w, &subject.base, tuning, &out);
     assert_outcome(&out, STATUS_OK, "");
     assert_memory_equal(seen_tuning, tuning, sizeof tuning);
+    assert_memory_equal(out.tuning, tuning, sizeof tuning);
+    narrowed_to = 3; /* what does not fit the problem is replaced, and the outcome says by what */
+    workbench_evaluate(&w, &subject.base, tuning, &out);
+    assert_int_equal(out.tuning[0], 4);
+    assert_int_equal(out.tuning[1], 3);
+    narrowed_to = 0;
     workbench_destroy(&w);
     memset(subject.base.tunables, 0, sizeof subject.base.tunables);
 }
@@ -270,6 +284,9 @@ static void wrong_in_other_ways_each_time(void **state)
     assert_fails(ADDS, &CHECK, "does not zero the output: adds to what it held before");
     assert_fails(ADDS, &BENCH, "does not zero the output: adds to what it held before");
     assert_fails(VARIES, &CHECK,
+                 "wrong values: only column 1; results differ from run to run: a race?");
+    assert_fails(VARIES_IN_ROUNDING, &CHECK, "wrong values: only column 1");
+    assert_fails(WRONG_EVERY_OTHER_TIME, &CHECK, /* and right, by luck, on zeros */
                  "wrong values: only column 1; results differ from run to run: a race?");
 }
 
