@@ -76,8 +76,9 @@ INCLUDES += -Icommon/simt/include
 CFLAGS_ALL += -Icommon/simt/include
 # -fno-strict-aliasing: CUDA C reinterprets float* as float4*, and nvcc allows it. -gdwarf-4: with
 # version 5 addr2line names the generated file instead of the .cu that #line gives.
+# -fsanitize=alignment: a GPU allows no misaligned access; common/simt/fault.cc reports it.
 CXXFLAGS_ALL := -std=c++20 $(OPTIMISE) -g -gdwarf-4 $(CXX_WARN) -fno-strict-aliasing \
-                -ffp-contract=off \
+                -ffp-contract=off -fsanitize=alignment \
                 -Wno-unknown-pragmas $(INCLUDES)
 BACKEND_SOURCES := $(wildcard common/simt/*.cc common/simt/*.S)
 endif
@@ -112,18 +113,19 @@ TEST_PROGRAMS := $(patsubst %,$(OUT)/%,$(basename $(TESTS_C) $(TESTS_CU) $(TESTS
 
 ##@ Build
 
-.PHONY: help all test check-format format clean data diff limits ladder FORCE
+.PHONY: help all programs test check-format format clean data diff limits ladder FORCE
 
 help: ## Show this help
 	@awk -f scripts/help.awk Makefile config.mk
 
 # labN: ## Build one lab and leave it here: make lab3 && ./lab3 arxiv 32
 
-all: $(LABS) $(OUT)/limits $(OUT)/convert ## Build every lab and tool
+all: programs $(LABS) ## Build every lab and tool
+programs: $(addprefix $(OUT)/,$(LABS) limits convert) ## The same, in build/ alone
 
 # A program in the root is a copy of the one in build/, taken again when the backend changes.
 $(LABS): %: $(OUT)/% $(BUILD)/backend
-	$(Q)cp $< $@
+	$(Q)cp -f $< $@
 
 ##@ Check
 

@@ -8,8 +8,16 @@ FNR == 1 {
 }
 {
     csv_split($0, cell)
-    if (cell[column["l2"]] != "warm" || cell[column["flags"]] ~ /sweep|tune|check-only/) next
-    dataset = cell[column["dataset"]] (cell[column["origin"]] == "real" ? " (real)" : " (stand-in)")
+    # Options change what is measured; such rows are other tables' business.
+    if (cell[column["l2"]] != "warm" || cell[column["flags"]] != "") next
+    machine = cell[column["device"]] ", driver " cell[column["driver"]] ", CUDA " cell[column["toolkit"]]
+    if (where != "" && machine != where) {
+        print "ladder-table: rows of " where " and of " machine " in one table" > "/dev/stderr"
+        failed = 1
+        exit 3
+    }
+    where = machine
+    dataset = cell[column["dataset"]] " (" cell[column["origin"]] ")"
     N = cell[column["N"]] + 0
     key = N SUBSEP dataset
     if (!(key in seen)) {
@@ -32,9 +40,6 @@ FNR == 1 {
             sub(/^cuSPARSE /, "", best_name[key])
         }
     }
-    device = cell[column["device"]]
-    driver = cell[column["driver"]]
-    toolkit = cell[column["toolkit"]]
     commits[cell[column["commit"]]] = 1
 }
 
@@ -50,7 +55,8 @@ function ratio(which, other, own) {
 }
 
 function end_line(which) {
-    return sprintf("**%.2f**, %d of %d", counts[which] ? exp(logs[which] / counts[which]) : 0, ahead[which], counts[which])
+    if (!counts[which]) return "-"
+    return sprintf("**%.2f**, %d of %d", exp(logs[which] / counts[which]), ahead[which], counts[which])
 }
 
 # The whole ladder at one N.
@@ -65,7 +71,8 @@ function ladder(N,    i, l, key, own) {
         printf "| %s |", order[N, i]
         for (l = 1; l <= labs; l++) printf " %s |", show(time[key, l])
         own = time[key, labs]
-        printf " %s | %s (%s) | %s | %s |\n", show(standard[key]), show(best[key]), best_name[key],
+        printf " %s | %s | %s | %s |\n", show(standard[key]),
+            best[key] ? show(best[key]) " (" best_name[key] ")" : "-",
             ratio("default", standard[key], own), ratio("best", best[key], own)
     }
     printf "| geometric mean, how many ahead |"
@@ -94,8 +101,13 @@ function one_lab(N, lab,    i, key) {
 }
 
 END {
+    if (failed) exit failed
+    if (!num_widths) {
+        print "ladder-table: no rows of plain runs with a warm cache" > "/dev/stderr"
+        exit 3
+    }
     for (c in commits) commit = commit (commit ? ", " : "") "`" c "`"
-    printf "%s, driver %s, CUDA %s, commit %s; fp32, warm L2, median ms.\n", device, driver, toolkit, commit
+    printf "%s, commit %s; fp32, warm L2, median ms.\n", where, commit
     for (w = 1; w <= num_widths; w++) {
         split("", logs); split("", counts); split("", ahead)
         if (LAB) one_lab(widths[w], LAB)

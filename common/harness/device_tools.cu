@@ -1,6 +1,7 @@
 #include "harness/device_tools.h"
 
 #include "device/cuda_try.h"
+#include "device/warp.cuh"
 
 __global__ void checksum_kernel(const uint32_t *__restrict__ words, size_t count,
                                 unsigned long long *hash)
@@ -34,17 +35,16 @@ done:
     return error;
 }
 
-__global__ void spin_kernel(long long cycles)
+__global__ void spin_kernel(long long nanoseconds)
 {
-    const long long start = clock64();
-    while (clock64() - start < cycles) {
+    const long long start = global_nanoseconds();
+    while (global_nanoseconds() - start < nanoseconds) {
     }
 }
 
 cudaError_t device_spin(double microseconds, cudaStream_t stream)
 {
-    /* 2 GHz is the fastest clock of any device the suite knows: at a slower one it spins longer. */
-    spin_kernel<<<1, 1, 0, stream>>>((long long)(microseconds * 2000));
+    spin_kernel<<<1, 1, 0, stream>>>((long long)(microseconds * 1000));
     CUDA_TRY(cudaGetLastError());
     return cudaSuccess;
 }

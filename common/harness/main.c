@@ -6,8 +6,8 @@
 #include "harness/provenance.h"
 #include "harness/session.h"
 #include "matrix/dataset.h"
+#include "matrix/files.h"
 
-#include <errno.h>
 #include <string.h>
 
 static void list_labs(void)
@@ -29,9 +29,10 @@ static void list_labs(void)
 /* The exit code, once standard output has taken everything. */
 static int finish(const char *program, enum status status)
 {
-    if (fflush(stdout) == 0 && !ferror(stdout)) return status;
-    fprintf(stderr, "%s: standard output: cannot write: %s\n", program, strerror(errno));
-    return status == STATUS_OK ? STATUS_RUNTIME : status;
+    error_text error;
+    enum status flushed = output_flush(&error);
+    if (flushed != STATUS_OK) fprintf(stderr, "%s: %s\n", program, error.text);
+    return status == STATUS_OK ? flushed : status;
 }
 
 int main(int argc, char **argv)

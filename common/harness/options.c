@@ -263,8 +263,8 @@ enum status options_parse(int argc, char **argv, options *o, error_text *error)
         return fail(error, STATUS_USAGE, "--check-only and --bench-only exclude each other");
     if (o->sweep && o->tune)
         return fail(error, STATUS_USAGE, "--sweep and --tune exclude each other");
-    if (o->csv_path && o->json_path && !strcmp(o->csv_path, o->json_path))
-        return fail(error, STATUS_USAGE, "--csv and --json cannot both go to %s", o->csv_path);
+    if (o->tune && !o->bench)
+        return fail(error, STATUS_USAGE, "--tune measures, which --check-only forbids");
     if (optind < argc) o->dataset = argv[optind];
     if (optind + 1 < argc) return parse_widths(argv[optind + 1], o, error);
     return STATUS_OK;

@@ -92,8 +92,10 @@ void results_compare(row *rows, size_t count)
         if (rows[i].is_vendor_default) standard = &rows[i];
         vendors++;
     }
-    if (vendors < 2) best = NULL;              /* --vs default: the others were not run */
-    const row *before = NULL, *current = NULL; /* of the labs that have a time */
+    if (vendors < 2) best = NULL; /* --vs default: the others were not run */
+    /* The fastest right row of the lab at hand, and of the one before it: NULL if it has none. */
+    const row *current = NULL, *before = NULL;
+    int lab = 0;
     for (size_t i = 0; i < count; i++) {
         row *r = &rows[i];
         if (best) {
@@ -104,12 +106,39 @@ void results_compare(row *rows, size_t count)
             COPY_TEXT(r->vendor_default, standard->contender);
             r->speedup_vendor_default = standard->median_ms / r->median_ms;
         }
-        if (!r->lab || isnan(r->median_ms)) continue;
-        if (current && current->lab != r->lab) {
+        if (!r->lab) continue;
+        if (r->lab != lab) {
             before = current;
             current = NULL;
+            lab = r->lab;
         }
+        if (isnan(r->median_ms)) continue;
         current = faster(current, r);
         if (before) r->speedup_lab_before = before->median_ms / r->median_ms;
     }
+}
+
+enum status graver_status(enum status a, enum status b)
+{
+    static const enum status GRAVITY[] = {STATUS_OK,      STATUS_SKIPPED, STATUS_MEMORY,
+                                          STATUS_DATASET, STATUS_RUNTIME, STATUS_USAGE,
+                                          STATUS_WRONG};
+    for (int i = sizeof GRAVITY / sizeof GRAVITY[0] - 1; i > 0; i--)
+        if (GRAVITY[i] == a || GRAVITY[i] == b) return GRAVITY[i];
+    return STATUS_OK;
+}
+
+enum status results_verdict(const row *rows, const outcome *outcomes, size_t count)
+{
+    enum status verdict = STATUS_OK;
+    int last_lab = 0;
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].lab) last_lab = rows[i].lab;
+    for (size_t i = 0; i < count; i++) {
+        const enum status status = outcomes[i].status;
+        if (status == STATUS_SKIPPED && rows[i].lab != last_lab) continue;
+        if (status == STATUS_MEMORY && !rows[i].lab) continue;
+        verdict = graver_status(verdict, status);
+    }
+    return verdict;
 }

@@ -19,4 +19,12 @@ row result_row(const dataset *d, const problem *p, const contender *c, const int
  * vendor's best and default algorithm, and over the lab before (the fastest of its rows). */
 void results_compare(row *rows, size_t count);
 
+/* Of two things that went wrong the graver one. */
+enum status graver_status(enum status a, enum status b);
+
+/* What the outcomes mean together, PASS being STATUS_OK. What a rival cannot do on this device
+ * spoils nothing, nor does a library that lacks the room; but there is no PASS without the last lab,
+ * whose program this is. */
+enum status results_verdict(const row *rows, const outcome *outcomes, size_t count);
+
 #endif

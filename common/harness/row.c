@@ -199,9 +199,7 @@ enum status rows_save(const char *path, void (*write)(FILE *, const row *, size_
 {
     if (!strcmp(path, "-")) {
         write(stdout, rows, count);
-        if (fflush(stdout) == 0 && !ferror(stdout)) return STATUS_OK;
-        clearerr(stdout); /* it is reported here and now */
-        return fail(error, STATUS_RUNTIME, "standard output: cannot write: %s", strerror(errno));
+        return output_flush(error);
     }
     output_file file;
     enum status status = output_open(&file, path, error);

@@ -11,7 +11,9 @@
 #include "matrix/files.h"
 
 #include <math.h>
+#include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MAX_ENTRIES = 512 };
 
@@ -35,6 +37,7 @@ typedef struct session {
     row group[MAX_ENTRIES];
     row_list rows;
     size_t step, steps; /* for the progress bar */
+    bool stdout_lost;   /* its reader has left, or its disk is full */
     enum status worst;  /* the exit code so far */
 } session;
 
@@ -65,62 +68,40 @@ static bool is_chosen(const contender *c, const contender *own, const options *o
     return false;
 }
 
-static void add_entry(session *s, entry e)
+static enum status add_entry(session *s, entry e, error_text *error)
 {
-    if (s->num_entries < MAX_ENTRIES) s->entries[s->num_entries++] = e;
+    if (s->num_entries == MAX_ENTRIES)
+        return fail(error, STATUS_USAGE, "more than %d settings; fix some with --set", MAX_ENTRIES);
+    s->entries[s->num_entries++] = e;
+    return STATUS_OK;
 }
 
-static void choose_entries(session *s)
+static enum status choose_entries(session *s, error_text *error)
 {
     const contender *own = own_lab();
-    for (const contender *c = contenders(); c; c = c->next) {
-        entry e = {.contender = c};
+    enum status status = STATUS_OK;
+    for (const contender *c = contenders(); c && status == STATUS_OK; c = c->next) {
+        entry e = {.contender = c, .tuned = c == own && s->options->sweep};
+        if (c->lab && c->next && c->next->lab == c->lab)
+            return fail(error, STATUS_USAGE, "labs '%s' and '%s' both say that they are lab %d",
+                        c->name, c->next->name, c->lab);
         if (!is_chosen(c, own, s->options)) continue;
-        if (c != own || !s->options->sweep) {
-            add_entry(s, e);
-            continue;
-        }
-        e.tuned = true;
-        tuning_first(c, s->options, e.tuning);
+        if (e.tuned) tuning_first(c, s->options, e.tuning);
         do
-            add_entry(s, e);
-        while (tuning_next(c, s->options, e.tuning));
+            status = add_entry(s, e, error);
+        while (status == STATUS_OK && e.tuned && tuning_next(c, s->options, e.tuning));
     }
+    return status;
 }
 
-/* ---- the exit code --------------------------------------------------------------------------- */
-
-/* Of several things that went wrong the gravest decides. */
-static void note_status(session *s, enum status status)
-{
-    static const enum status GRAVITY[] = {STATUS_OK,      STATUS_SKIPPED, STATUS_MEMORY,
-                                          STATUS_DATASET, STATUS_RUNTIME, STATUS_USAGE,
-                                          STATUS_WRONG};
-    int now = 0, before = 0;
-    for (int i = 0; i < (int)(sizeof GRAVITY / sizeof GRAVITY[0]); i++) {
-        if (GRAVITY[i] == status) now = i;
-        if (GRAVITY[i] == s->worst) before = i;
-    }
-    if (now > before) s->worst = status;
-}
-
-/* Whether an outcome counts for the exit code. What a rival cannot do on this device, or a library
- * for want of room, is told in its row and no failure of the run. */
-static bool decides(const contender *c, enum status status)
-{
-    if (status == STATUS_SKIPPED) return c == own_lab();
-    if (status == STATUS_MEMORY) return c->lab != 0;
-    return true;
-}
+/* ---- output ---------------------------------------------------------------------------------- */
 
 static void complain(session *s, enum status status, const error_text *error)
 {
     progress_clear();
     fprintf(stderr, "%s: %s\n", s->program, error->text);
-    note_status(s, status);
+    s->worst = graver_status(s->worst, status);
 }
-
-/* ---- output ---------------------------------------------------------------------------------- */
 
 static bool is_standard_output(const char *path)
 {
@@ -137,6 +118,21 @@ static bool rows_go_to_stdout(const options *o)
 static enum status check_writable(const char *path, error_text *error)
 {
     return !path || is_standard_output(path) ? STATUS_OK : output_check(path, error);
+}
+
+/* Nor may one output replace the other, or the data. */
+static enum status check_outputs(const options *o, error_text *error)
+{
+    const char *csv = o->csv_path, *json = o->json_path, *data = o->dataset;
+    enum status status = check_writable(csv, error);
+    if (status == STATUS_OK) status = check_writable(json, error);
+    if (status != STATUS_OK) return status;
+    if (csv && json && output_is_same(csv, json))
+        return fail(error, STATUS_USAGE, "--csv and --json cannot both go to %s", csv);
+    if (!data || access(data, F_OK) != 0) return STATUS_OK; /* not read from a file of that name */
+    if ((csv && output_is_same(csv, data)) || (json && output_is_same(json, data)))
+        return fail(error, STATUS_USAGE, "the rows would replace the dataset, %s", data);
+    return STATUS_OK;
 }
 
 /* Files are rewritten after every dataset, so that an interrupted run leaves what it has; what goes
@@ -161,8 +157,6 @@ static void save_rows(session *s, bool at_end)
 
 /* ---- one matrix at one width ----------------------------------------------------------------- */
 
-static const timing NO_TIME = {.median_ms = NAN, .iqr_ms = NAN, .batch_ms = NAN};
-
 /* A lost context spoils whatever follows, so the first runtime error ends the evaluation; the
  * contenders after it are reported as not run. */
 static void evaluate_all(session *s, const dataset *d, workbench *w)
@@ -170,7 +164,7 @@ static void evaluate_all(session *s, const dataset *d, workbench *w)
     const outcome not_run = {.status = STATUS_RUNTIME,
                              .message = "not run: the device failed before",
                              .prepare_ms = NAN,
-                             .timing = NO_TIME};
+                             .timing = NOT_TIMED};
     bool lost = false;
     for (size_t i = 0; i < s->num_entries; i++) {
         entry e = s->entries[i];
@@ -187,7 +181,6 @@ static void evaluate_all(session *s, const dataset *d, workbench *w)
         }
         s->group[i] = result_row(d, w->problem, e.contender, tuning, &s->outcomes[i], s->options,
                                  &s->device, s->have_limits ? &s->limits : NULL);
-        if (decides(e.contender, s->outcomes[i].status)) note_status(s, s->outcomes[i].status);
     }
     progress_clear();
 }
@@ -196,13 +189,24 @@ static void evaluate_all(session *s, const dataset *d, workbench *w)
 static void rows_not_run(session *s, const dataset *d, const problem *p, enum status status,
                          const error_text *error)
 {
-    outcome out = {.status = status, .prepare_ms = NAN, .timing = NO_TIME};
+    outcome out = {.status = status, .prepare_ms = NAN, .timing = NOT_TIMED};
     snprintf(out.message, sizeof out.message, "%.255s", error->text);
     for (size_t i = 0; i < s->num_entries; i++) {
         const entry *e = &s->entries[i];
         s->group[i] = result_row(d, p, e->contender, e->tuned ? e->tuning : NULL, &out, s->options,
                                  &s->device, NULL);
     }
+}
+
+/* At once, so that an interruption takes nothing back; not on what has stopped taking text. */
+static void print_table(session *s, const problem *p)
+{
+    error_text error;
+    if (s->stdout_lost || rows_go_to_stdout(s->options)) return;
+    table_print(stdout, p, s->group, s->outcomes, s->num_entries);
+    enum status status = output_flush(&error);
+    s->stdout_lost = status != STATUS_OK;
+    if (s->stdout_lost) complain(s, status, &error);
 }
 
 static void run_width(session *s, const dataset *d, const row_stats *stats, int N)
@@ -219,8 +223,8 @@ static void run_width(session *s, const dataset *d, const row_stats *stats, int 
     if (status == STATUS_OK) {
         evaluate_all(s, d, &w);
         results_compare(s->group, s->num_entries);
-        if (!rows_go_to_stdout(s->options))
-            table_print(stdout, &p, s->group, s->outcomes, s->num_entries);
+        s->worst = graver_status(s->worst, results_verdict(s->group, s->outcomes, s->num_entries));
+        print_table(s, &p);
         workbench_destroy(&w);
     } else {
         error_text located;
@@ -257,17 +261,16 @@ static enum status run_datasets(session *s, error_text *error)
 {
     char **names;
     size_t count;
-    enum status status = check_writable(s->options->csv_path, error);
-    if (status == STATUS_OK) status = check_writable(s->options->json_path, error);
+    enum status status = check_outputs(s->options, error);
     if (status == STATUS_OK) status = device_open(s->options->device, &s->device, error);
     if (status != STATUS_OK) return status;
     if (s->options->tune && !device_keeps_time())
         return fail(error, STATUS_SKIPPED,
                     "--tune measures, and the CPU backend keeps no time: it needs a GPU");
     s->have_limits = limits_load(s->device.name, &s->limits);
-    status = dataset_expand(s->options->dataset, &names, &count, error);
+    status = choose_entries(s, error);
+    if (status == STATUS_OK) status = dataset_expand(s->options->dataset, &names, &count, error);
     if (status != STATUS_OK) return status;
-    choose_entries(s);
     s->steps = count * s->options->num_N * s->num_entries;
     for (size_t i = 0; i < count; i++) {
         run_dataset(s, names[i]);
@@ -282,6 +285,8 @@ enum status session_run(const options *o, const char *program)
     static session s; /* large: rows of every contender */
     error_text error;
     s = (session){.program = program, .options = o};
+    /* A reader of the table that leaves early (| head) must not cost the rows. */
+    if (o->csv_path || o->json_path) signal(SIGPIPE, SIG_IGN);
     enum status status = run_datasets(&s, &error);
     if (status != STATUS_OK) complain(&s, status, &error);
     row_list_free(&s.rows);

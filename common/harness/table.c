@@ -1,5 +1,7 @@
 #include "harness/table.h"
 
+#include "harness/results.h"
+
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -164,23 +166,19 @@ static void print_failure(FILE *out, const row *r, const outcome *o)
     }
 }
 
-/* "PASS: 5 of 5 contenders right in all 5418976 elements", or who was not. What a device cannot run
- * spoils nothing, nor does a library that lacks the room; a lab that lacks it, or fails, does. There
- * is no PASS without the last lab, whose program this is. */
+/* "PASS: 5 of 5 contenders right in all 5418976 elements", or who was not. */
 static void print_verdict(FILE *out, const row *rows, const outcome *outcomes, size_t count)
 {
+    const enum status verdict = results_verdict(rows, outcomes, count);
     size_t right = 0, wrong = 0;
-    bool spoilt = false, own_ran = false;
     for (size_t i = 0; i < count; i++) {
-        const enum status status = outcomes[i].status;
-        right += status == STATUS_OK;
-        wrong += status == STATUS_WRONG;
-        spoilt |= status == STATUS_WRONG || status == STATUS_RUNTIME ||
-                  (status == STATUS_MEMORY && rows[i].lab);
-        if (rows[i].lab) own_ran = status != STATUS_SKIPPED;
+        right += outcomes[i].status == STATUS_OK;
+        wrong += outcomes[i].status == STATUS_WRONG;
     }
-    const char *word = spoilt ? "FAIL" : own_ran ? "PASS" : "SKIP";
-    const enum colour colour = spoilt ? RED : own_ran ? GREEN : PLAIN;
+    const char *word = verdict == STATUS_OK ? "PASS" : verdict == STATUS_SKIPPED ? "SKIP" : "FAIL";
+    const enum colour colour = verdict == STATUS_OK        ? GREEN
+                               : verdict == STATUS_SKIPPED ? PLAIN
+                                                           : RED;
     fprintf(out, "%s%s%s: %zu of %zu contenders right in all %lld elements", paint(out, colour),
             word, paint(out, PLAIN), right, count, (long long)(rows[0].rows * rows[0].N));
     if (wrong) fprintf(out, ", %zu wrong", wrong);

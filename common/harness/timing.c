@@ -5,14 +5,23 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <time.h>
 
-enum { MIN_RUNS = 20, MAX_RUNS = 200, FEWEST_RUNS = 3, MAX_WARM_UP = 50, BATCH = 20, BATCHES = 5 };
+enum { MIN_RUNS = 20, MAX_RUNS = 200, FEWEST_RUNS = 3, BATCH = 20, BATCHES = 5 };
 
 static const double TIME_BUDGET_MS = 3000; /* for all timed runs of one contender */
 static const double SHORT_RUN_MS = 0.1;    /* shorter ones are timed in batches too */
+static const double WARM_UP_MS = 20, LONGEST_WARM_UP_MS = 200; /* by the host's clock */
 /* Before every timed group the device spins this long, so that the host has enqueued the runs and
  * their events by the time the device gets there; else a short run waits for the host half-way. */
 static const double HEAD_START_US = 30, HEAD_START_US_PER_RUN = 4;
+
+double wall_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1e3 + t.tv_nsec * 1e-6;
+}
 
 typedef struct stopwatch {
     cudaStream_t stream;
@@ -32,6 +41,8 @@ static void stopwatch_destroy(stopwatch *w)
 static cudaError_t stopwatch_create(stopwatch *w, const options *o, size_t l2_bytes)
 {
     *w = (stopwatch){0};
+    /* A blocking stream: it and the default stream wait for each other, so that a launch where the
+     * author forgot the stream argument is timed all the same. */
     CUDA_TRY(cudaStreamCreate(&w->stream));
     CUDA_TRY(cudaEventCreate(&w->start));
     CUDA_TRY(cudaEventCreate(&w->stop));
@@ -90,18 +101,19 @@ static bool median_is_known(const timing *t)
     return 0.93 * t->iqr_ms <= 0.01 * t->median_ms * sqrt(t->runs);
 }
 
-/* Runs until two successive runs differ by less than 2 %: clocks and caches have settled. */
+/* Runs until two successive runs differ by less than 2 %, but for WARM_UP_MS at least: the GPU was
+ * idle while the host compared a result, and may have lowered its clock. */
 static cudaError_t warm_up(const stopwatch *w, const operation *op, void *instance, void *d_output)
 {
-    double before, now, spent;
-    CUDA_TRY(time_group(w, op, instance, d_output, 1, &now));
-    spent = now;
-    for (int i = 1; i < MAX_WARM_UP && spent < TIME_BUDGET_MS / 4; i++) {
+    const double start = wall_ms();
+    double before, now = NAN, spent = 0, waited = 0;
+    do {
         before = now;
         CUDA_TRY(time_group(w, op, instance, d_output, 1, &now));
         spent += now;
-        if (i >= 3 && fabs(now - before) < 0.02 * now) break;
-    }
+        waited = wall_ms() - start;
+    } while (spent < TIME_BUDGET_MS / 4 && waited < LONGEST_WARM_UP_MS &&
+             (waited < WARM_UP_MS || !(fabs(now - before) < 0.02 * now)));
     return cudaSuccess;
 }
 
@@ -140,7 +152,7 @@ cudaError_t time_runs(const operation *op, void *instance, void *d_output, const
                       size_t l2_bytes, timing *result)
 {
     stopwatch w;
-    *result = (timing){.median_ms = NAN, .iqr_ms = NAN, .batch_ms = NAN};
+    *result = NOT_TIMED;
     double *sample = malloc((o->runs > MAX_RUNS ? o->runs : MAX_RUNS) * sizeof *sample);
     if (!sample) return cudaErrorMemoryAllocation;
     cudaError_t error = stopwatch_create(&w, o, l2_bytes);

@@ -6,6 +6,8 @@
 
 #include "harness/options.h"
 
+#include <math.h>
+
 typedef struct timing {
     int runs;         /* timed runs behind the median */
     double median_ms; /* of single runs, each between two events on the device */
@@ -13,6 +15,11 @@ typedef struct timing {
     double batch_ms;  /* per run, in batches of back-to-back runs: without the launch gap that a
                          single short run carries. NAN where a run is long or L2 is cold */
 } timing;
+
+#define NOT_TIMED ((timing){.median_ms = NAN, .iqr_ms = NAN, .batch_ms = NAN})
+
+/* The host's clock, for what no event on the device can time. */
+double wall_ms(void);
 
 /* Times operation->run(instance, d_output, stream). Warms up until the time is stable, then takes
  * options->runs runs, or 20 to 200 until the median is known to 1 %; a kernel so slow that 20 runs

@@ -51,7 +51,7 @@ void reference_destroy(reference *ref);
 enum status verify(const reference *ref, const float *got, comparison *result, error_text *error);
 
 /* One sentence on what the wrong elements have in common, for a comparison with bad > 0:
- * "only columns >= 32", "never written: row 41 (the last)", ... */
+ * "wrong values: only columns >= 32 of 33", "never written: only the last row, 41", ... */
 void diagnose(const problem *p, const comparison *result, char *text, size_t bytes);
 
 #endif

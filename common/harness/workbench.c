@@ -7,7 +7,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* ---- the problem on the device --------------------------------------------------------------- */
 
@@ -104,22 +103,16 @@ static bool device_ok(const trial *t, cudaError_t e, const char *what)
     return set_back(t->out, status, "%.250s", error.text);
 }
 
-static double now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1e3 + t.tv_nsec * 1e-6;
-}
-
 static cudaError_t prepare_once(trial *t, const contender *c, double *ms)
 {
     void *d_inputs[MAX_OPERANDS];
     for (int i = 0; i < t->w->problem->num_inputs; i++)
         d_inputs[i] = t->w->input[i].data;
-    const double start = now_ms();
+    const double start = wall_ms();
     cudaError_t e = t->op->prepare(c, t->w->problem, d_inputs, t->out->tuning, &t->instance);
     if (e == cudaSuccess) e = cudaDeviceSynchronize();
-    *ms = now_ms() - start;
+    if (e == cudaSuccess) e = cudaGetLastError();
+    *ms = wall_ms() - start;
     return e;
 }
 
@@ -279,19 +272,25 @@ static cudaError_t mend_surroundings(const workbench *w)
 
 void workbench_evaluate(workbench *w, const contender *c, const int *tuning, outcome *out)
 {
-    const timing no_time = {.median_ms = NAN, .iqr_ms = NAN, .batch_ms = NAN};
     trial t = {.w = w, .op = c->operation, .out = out};
-    *out = (outcome){.prepare_ms = NAN, .timing = no_time};
+    *out = (outcome){.prepare_ms = NAN, .timing = NOT_TIMED};
     memcpy(out->tuning, tuning, contender_num_tunables(c) * sizeof *tuning);
+    (void)cudaGetLastError(); /* what an earlier contender left behind is not this one's */
     if (c->min_compute_capability > w->device->compute_capability) {
         set_back(out, STATUS_SKIPPED, "needs a GPU of compute capability %d.%d or newer",
                  c->min_compute_capability / 10, c->min_compute_capability % 10);
         return;
     }
-    if (!prepare(&t, c) || (w->options->check && !check_first_run(&t)) || !check_later_runs(&t)) {
-        out->timing = no_time; /* a wrong result never has a time */
-        out->prepare_ms = NAN;
+    bool right =
+        prepare(&t, c) && (!w->options->check || check_first_run(&t)) && check_later_runs(&t);
+    if (t.instance) {
+        t.op->release(t.instance);
+        right = right && device_ok(&t, cudaGetLastError(), "release");
     }
-    if (t.instance) t.op->release(t.instance);
-    if (out->status == STATUS_WRONG) device_ok(&t, mend_surroundings(w), "restoring the inputs");
+    if (right) return;
+    out->timing = NOT_TIMED; /* a wrong result never has a time */
+    out->prepare_ms = NAN;
+    (void)cudaGetLastError();
+    const cudaError_t mended = mend_surroundings(w);
+    if (out->status != STATUS_RUNTIME) device_ok(&t, mended, "restoring the inputs");
 }

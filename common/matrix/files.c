@@ -60,10 +60,40 @@ void output_discard(output_file *f)
     *f = (output_file){0};
 }
 
+enum status output_flush(error_text *error)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout)) return STATUS_OK;
+    clearerr(stdout);
+    return fail(error, STATUS_RUNTIME, "standard output: cannot write: %s", strerror(errno));
+}
+
 bool output_is_stream(const char *path)
 {
     struct stat info;
     return stat(path, &info) == 0 && !S_ISREG(info.st_mode);
+}
+
+/* The file that would be written: links followed, folders in full. */
+static bool resolve(const char *path, char *real)
+{
+    if (realpath(path, real)) return true;
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    char folder[4096], real_folder[4096];
+    const int length = snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) + 1 : 2,
+                                slash ? path : "./");
+    return length < (int)sizeof folder && realpath(folder, real_folder) &&
+           snprintf(real, 4096, "%s/%s", real_folder, name) < 4096;
+}
+
+bool output_is_same(const char *a, const char *b)
+{
+    char real_a[4096], real_b[4096];
+    struct stat info_a, info_b;
+    if (!strcmp(a, b)) return !output_is_stream(a);
+    if (stat(a, &info_a) == 0 && stat(b, &info_b) == 0)
+        return S_ISREG(info_a.st_mode) && info_a.st_dev == info_b.st_dev &&
+               info_a.st_ino == info_b.st_ino;
+    return resolve(a, real_a) && resolve(b, real_b) && !strcmp(real_a, real_b);
 }
 
 enum status output_check(const char *path, error_text *error)

@@ -27,12 +27,19 @@ enum status output_close(output_file *f, error_text *error);
 /* Gives up: removes the temporary file. */
 void output_discard(output_file *f);
 
+/* Flushes standard output. A failure is reported once, by the call that finds it. */
+enum status output_flush(error_text *error);
+
 /* Whether `path` exists and is no regular file: what was written there cannot be replaced. */
 bool output_is_stream(const char *path);
 
 /* Finds out whether `path` can be written, leaving it as it is. Opens no stream: the reader of a
  * named pipe would take the closing for the end. */
 enum status output_check(const char *path, error_text *error);
+
+/* Whether writing to both paths, or to one after reading the other, would lose something: they name
+ * one regular file, which may not exist yet, or are the same word. */
+bool output_is_same(const char *a, const char *b);
 
 /* The path of `name` in the suite's cache folder, $XDG_CACHE_HOME/spmm-lab (default
  * ~/.cache/spmm-lab), which is made if need be. STATUS_RUNTIME if there is no such place. */

@@ -6,11 +6,15 @@
 #include "matrix/memory.h"
 #include "matrix/random.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { ROW_PTR, COL_IDX, VALUES, B_DENSE };
+
+/* Kernels step through a row in int, a tile at a time: the end plus a tile must not overflow. */
+enum { MAX_NNZ = INT32_MAX - 4096 };
 
 /* The host copies in the types the device uses; what an operand does not own it borrows from A. */
 typedef struct spmm_inputs {
@@ -66,15 +70,31 @@ static enum status allocate(problem *p, error_text *error)
     return fail(error, STATUS_MEMORY, "no memory for B and the copies of A");
 }
 
+/* No element of B is larger than 1, so this keeps every sum, in whatever order, below FLT_MAX. */
+static enum status require_finite_products(const csr_matrix *A, error_text *error)
+{
+    for (int64_t i = 0; A->values && i < A->rows; i++) {
+        double sum = 0;
+        for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++)
+            sum += fabs((double)A->values[k]);
+        if (sum > FLT_MAX / 2)
+            return fail(error, STATUS_DATASET,
+                        "row %lld: values that add up to %.3g overflow fp32 when multiplied",
+                        (long long)i, sum);
+    }
+    return STATUS_OK;
+}
+
 static enum status create(problem *p, error_text *error)
 {
     const csr_matrix *A = p->A;
-    if (A->nnz > INT32_MAX)
+    if (A->nnz > MAX_NNZ)
         return fail(error, STATUS_MEMORY,
                     "%lld nonzeros need 64-bit row offsets on the device; the SpMM labs take at "
                     "most %d",
-                    (long long)A->nnz, INT32_MAX);
+                    (long long)A->nnz, MAX_NNZ);
     enum status status = csr_require_finite(A, error);
+    if (status == STATUS_OK) status = require_finite_products(A, error);
     if (status == STATUS_OK) status = allocate(p, error);
     if (status != STATUS_OK) return status;
     spmm_inputs *own = p->own;

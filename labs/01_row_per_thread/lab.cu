@@ -10,10 +10,11 @@
 
 constexpr int BLOCK = 128;
 
-__global__ void spmm_row_per_thread_kernel(int rows, int N, const int *__restrict__ row_ptr,
-                                           const int *__restrict__ col_idx,
-                                           const float *__restrict__ values,
-                                           const float *__restrict__ B, float *__restrict__ C)
+static __global__ void spmm_row_per_thread_kernel(int rows, int N, const int *__restrict__ row_ptr,
+                                                  const int *__restrict__ col_idx,
+                                                  const float *__restrict__ values,
+                                                  const float *__restrict__ B,
+                                                  float *__restrict__ C)
 {
     const int row = blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= rows) return;

@@ -14,10 +14,10 @@
 /* An SM holds at most 32 blocks but 64 warps: one-warp blocks would leave half of it empty. */
 constexpr int WARPS = 4;
 
-__global__ void spmm_warp_per_row_kernel(int rows, int N, const int *__restrict__ row_ptr,
-                                         const int *__restrict__ col_idx,
-                                         const float *__restrict__ values,
-                                         const float *__restrict__ B, float *__restrict__ C)
+static __global__ void spmm_warp_per_row_kernel(int rows, int N, const int *__restrict__ row_ptr,
+                                                const int *__restrict__ col_idx,
+                                                const float *__restrict__ values,
+                                                const float *__restrict__ B, float *__restrict__ C)
 {
     const int warp = threadIdx.x / WARP_SIZE, lane = threadIdx.x % WARP_SIZE;
     const int row = blockIdx.x * WARPS + warp;

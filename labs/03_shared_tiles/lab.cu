@@ -16,10 +16,10 @@ constexpr int WARPS = 4;        /* a block; each works alone */
 constexpr int TILE = WARP_SIZE; /* nonzeros staged at once: one a lane */
 constexpr int IN_FLIGHT = 8;    /* loads of B on their way at once */
 
-__global__ void spmm_shared_tiles_kernel(int rows, int N, const int *__restrict__ row_ptr,
-                                         const int *__restrict__ col_idx,
-                                         const float *__restrict__ values,
-                                         const float *__restrict__ B, float *__restrict__ C)
+static __global__ void spmm_shared_tiles_kernel(int rows, int N, const int *__restrict__ row_ptr,
+                                                const int *__restrict__ col_idx,
+                                                const float *__restrict__ values,
+                                                const float *__restrict__ B, float *__restrict__ C)
 {
     __shared__ int tile_col[WARPS][TILE];
     __shared__ float tile_value[WARPS][TILE];

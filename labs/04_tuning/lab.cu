@@ -21,7 +21,7 @@ constexpr int FLOATS_IN_FLIGHT = 16; /* a lane's loads of B on their way at once
 enum { TUNE_D, TUNE_C };
 
 template <int D, int C>
-__global__ void __launch_bounds__(BLOCK, THREADS_PER_SM / BLOCK)
+static __global__ void __launch_bounds__(BLOCK, THREADS_PER_SM / BLOCK)
     spmm_tuning_kernel(int rows, int N, const int *__restrict__ row_ptr,
                        const int *__restrict__ col_idx, const float *__restrict__ values,
                        const float *__restrict__ B, float *__restrict__ out)

@@ -22,6 +22,7 @@
 
 constexpr int WARPS = 4, BLOCK = WARPS * WARP_SIZE;
 constexpr int FLOATS_IN_FLIGHT = 16; /* a lane's loads of B on their way at once, in registers */
+constexpr int MAX_SLICES = 65535;    /* blocks a grid may have in y */
 
 /* Positions in spmm_plan.tuning. */
 enum { TUNE_SPLIT, TUNE_D, TUNE_C, TUNE_LANES, TUNE_HOST };
@@ -36,7 +37,7 @@ struct product {
 
 /* One warp: sum = nonzeros start .. end-1 times columns j .. j+C-1 of B, alike in every group. */
 template <int C, int LANES>
-__device__ void segment_sum(const product &p, int start, int end, int j, float (&sum)[C])
+static __device__ void segment_sum(const product &p, int start, int end, int j, float (&sum)[C])
 {
     constexpr int GROUPS = WARP_SIZE / LANES, IN_FLIGHT = FLOATS_IN_FLIGHT / C;
     extern __shared__ int2 tiles[]; /* (column, value) pairs, p.tile for each warp */
@@ -74,7 +75,7 @@ __device__ void segment_sum(const product &p, int start, int end, int j, float (
 
 /* One warp per row: its first `split` nonzeros, stored. */
 template <int C, int LANES>
-__global__ void __launch_bounds__(BLOCK, THREADS_PER_SM / BLOCK)
+static __global__ void __launch_bounds__(BLOCK, THREADS_PER_SM / BLOCK)
     spmm_heads_kernel(const __grid_constant__ product p, int rows)
 {
     const int row = blockIdx.x * WARPS + threadIdx.x / WARP_SIZE;
@@ -90,7 +91,7 @@ __global__ void __launch_bounds__(BLOCK, THREADS_PER_SM / BLOCK)
 
 /* One warp per tail: its up to `split` nonzeros, added to what the head stored. */
 template <int C, int LANES>
-__global__ void __launch_bounds__(BLOCK, THREADS_PER_SM / BLOCK)
+static __global__ void __launch_bounds__(BLOCK, THREADS_PER_SM / BLOCK)
     spmm_tails_kernel(const __grid_constant__ product p, tail_list tails)
 {
     const int tail = blockIdx.x * WARPS + threadIdx.x / WARP_SIZE;
@@ -107,16 +108,22 @@ __global__ void __launch_bounds__(BLOCK, THREADS_PER_SM / BLOCK)
     /* END STUDENT */
 }
 
+/* Warps that share a row, each with `lanes` * `c` columns of it. */
+static int slices(int N, int lanes, int c)
+{
+    return (N + lanes * c - 1) / (lanes * c);
+}
+
 template <int C, int LANES>
 static cudaError_t launch(const product &p, int rows, const tail_list &tails, cudaStream_t stream)
 {
-    const int slices = (p.N + LANES * C - 1) / (LANES * C);
+    const int width = slices(p.N, LANES, C);
     const size_t shared = WARPS * p.tile * sizeof(int2);
-    const dim3 heads((rows + WARPS - 1) / WARPS, slices);
+    const dim3 heads((rows + WARPS - 1) / WARPS, width);
     spmm_heads_kernel<C, LANES><<<heads, BLOCK, shared, stream>>>(p, rows);
     CUDA_TRY(cudaGetLastError());
     if (tails.count == 0) return cudaSuccess;
-    const dim3 rest((tails.count + WARPS - 1) / WARPS, slices);
+    const dim3 rest((tails.count + WARPS - 1) / WARPS, width);
     spmm_tails_kernel<C, LANES><<<rest, BLOCK, shared, stream>>>(p, tails);
     return cudaGetLastError();
 }
@@ -154,8 +161,11 @@ static cudaError_t prepare(spmm_plan *plan)
     tail_list *tails = (tail_list *)calloc(1, sizeof *tails);
     plan->state = tails;
     if (!tails) return cudaErrorMemoryAllocation;
-    while (plan->N % plan->tuning[TUNE_C]) /* a vector must not straddle two rows of B */
-        plan->tuning[TUNE_C] /= 2;
+    int &c = plan->tuning[TUNE_C], &lanes = plan->tuning[TUNE_LANES];
+    while (plan->N % c) /* a vector must not straddle two rows of B */
+        c /= 2;
+    while (slices(plan->N, lanes, c) > MAX_SLICES)
+        lanes *= 2;
     const int split = plan->tuning[TUNE_SPLIT];
     if (split == 0) return cudaSuccess; /* no row is split, no tail exists */
     const cudaError_t error = plan->tuning[TUNE_HOST] ? tails_build_on_host(&plan->A, split, tails)

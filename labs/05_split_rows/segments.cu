@@ -30,7 +30,8 @@ static cudaError_t tails_alloc(tail_list *tails, int count)
 /* ---- on the GPU ------------------------------------------------------------------------------ */
 
 /* tails[row] for each row, and 0 at tails[rows], where the scan will leave the total. */
-__global__ void count_tails_kernel(int rows, const int *__restrict__ row_ptr, int split, int *tails)
+static __global__ void count_tails_kernel(int rows, const int *__restrict__ row_ptr, int split,
+                                          int *tails)
 {
     const int row = blockIdx.x * blockDim.x + threadIdx.x;
     if (row > rows) return;
@@ -38,8 +39,9 @@ __global__ void count_tails_kernel(int rows, const int *__restrict__ row_ptr, in
 }
 
 /* `first` is the scanned count: row r owns places first[r] .. first[r+1]-1 of the list. */
-__global__ void fill_tails_kernel(int rows, const int *__restrict__ row_ptr, int split,
-                                  const int *__restrict__ first, int *tail_row, int *tail_start)
+static __global__ void fill_tails_kernel(int rows, const int *__restrict__ row_ptr, int split,
+                                         const int *__restrict__ first, int *tail_row,
+                                         int *tail_start)
 {
     const int row = blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= rows) return;

@@ -327,7 +327,20 @@ new_files() {
     fails 2 "--set D=3: choose one of 1, 2, 4" ./lab4 --set D=3
     fails 2 "--set: no tunable is called 'D' (--list shows them)" ./lab3 --set D=2
     fails 2 "--csv and --json cannot both go to -" ./lab3 --csv - --json -
+    fails 2 "--tune measures, which --check-only forbids" ./lab4 --tune --check-only
     fails 2 "--device 1000: this machine has " ./lab3 --device 1000
+}
+
+@test "2: rows that would replace each other, or the data" {
+    fails 2 "--csv and --json cannot both go to a.csv" ./lab3 --csv a.csv --json ./a.csv
+    fails 2 "--csv and --json cannot both go to a.csv" ./lab3 --csv a.csv --json "$PWD/a.csv"
+    tiny_file my.mtx
+    cp my.mtx before
+    fails 2 "the rows would replace the dataset, my.mtx" ./lab3 my.mtx 3 --csv ./my.mtx
+    fails 2 "the rows would replace the dataset, my.mtx" ./lab3 my.mtx 3 --json my.mtx
+    cmp my.mtx before
+    [ ! -e a.csv ]
+    succeeds ./lab3 "$TINY" 3 --csv tiny # no file of that name is read
 }
 
 @test "3: datasets" {

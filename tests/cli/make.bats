@@ -132,6 +132,8 @@ refuses() {
     have_no_gpu
     detects BACKEND=simt ARCH=
     [[ $output == *"nvcc~found,~but~no~GPU"* ]]
+    CUDA_HOME=/nowhere run -0 scripts/detect-backend
+    [[ $output == *"BACKEND=simt "*"CUDA_HOME=/nowhere~holds~no~bin/nvcc"* ]]
 }
 
 @test "asked for cuda without a GPU: every architecture from sm_75 up" {
@@ -147,6 +149,16 @@ refuses() {
     detects ARCH=80+90
     wish=(BACKEND=cuda ARCH="90a 50 90a")
     detects ARCH=50+90a
+}
+
+# ---- labs ----------------------------------------------------------------------------------------
+
+@test "what a lab defines is its own: the linker would give equal names of two labs one body" {
+    [ "$TESTED" = simt ] || skip "nvcc keeps its kernels local"
+    for lab in "$BUILT"/labs/*/lab.cu.o; do
+        run -0 nm --defined-only --extern-only "$lab"
+        [ -z "$output" ]
+    done
 }
 
 # ---- settings ------------------------------------------------------------------------------------

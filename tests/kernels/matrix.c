@@ -12,8 +12,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static const int WIDTHS[] = {1, 2, 3, 7, 8, 31, 32, 33, 64, 100, 128, 256};
-static const int SWEPT_WIDTHS[] = {1, 33, 128};
+static const int WIDTHS[] = {1, 2, 3, 7, 8, 31, 32, 33, 64, 100, 128, 130, 256};
+/* Of vectors of 4, 2 and 1 floats all, two and one fit these; none is a multiple of the tiles. */
+static const int SWEPT_WIDTHS[] = {132, 66, 33};
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
 static const options CHECK_ONLY = {.check = true, .bench = false, .seed = 1};

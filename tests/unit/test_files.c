@@ -213,6 +213,34 @@ static void checking_changes_nothing(void **state)
     close(reader.fd);
 }
 
+/* Two names of one regular file, there already or not. */
+static void same_files(void **state)
+{
+    (void)state;
+    char here[4096];
+    assert_non_null(getcwd(here, sizeof here));
+    assert_int_equal(chdir(fixture_path("out")), 0);
+    char whole[4200];
+    assert_non_null(getcwd(whole, 4096));
+    strcat(whole, "/new");
+    write_text("out/a", "old");
+    assert_int_equal(symlink("a", "link"), 0);
+    assert_int_equal(link("a", "twin"), 0);
+    assert_int_equal(mkdir("folder", 0755), 0);
+    static const char *const same[][2] = {
+        {"a", "a"},     {"a", "./a"},     {"a", "link"},        {"a", "twin"},
+        {"new", "new"}, {"new", "./new"}, {"folder/../a", "a"}, {"folder/../new", "new"}};
+    static const char *const other[][2] = {{"a", "new"},       {"new", "newer"},
+                                           {"a", "folder/a"},  {"folder", "./folder"},
+                                           {"nowhere/a", "a"}, {"/dev/null", "/dev/null"}};
+    for (size_t i = 0; i < sizeof same / sizeof same[0]; i++)
+        if (!output_is_same(same[i][0], same[i][1])) fail_msg("%s, %s", same[i][0], same[i][1]);
+    for (size_t i = 0; i < sizeof other / sizeof other[0]; i++)
+        if (output_is_same(other[i][0], other[i][1])) fail_msg("%s, %s", other[i][0], other[i][1]);
+    assert_true(output_is_same("new", whole));
+    assert_int_equal(chdir(here), 0);
+}
+
 static void streams(void **state)
 {
     (void)state;
@@ -308,6 +336,7 @@ int main(void)
         WITH_FOLDER(devices_are_written_directly),
         WITH_FOLDER(unwritable_places),
         WITH_FOLDER(checking_changes_nothing),
+        WITH_FOLDER(same_files),
         WITH_FOLDER(streams),
         WITH_FOLDER(cache_folder_is_made),
         WITH_FOLDER(cache_falls_back_to_home),

@@ -292,12 +292,38 @@ static void values_must_be_finite(void **state)
     }
 }
 
+/* Sums that fp32 cannot hold would make every kernel wrong. */
+static void products_must_fit_fp32(void **state)
+{
+    (void)state;
+    csr_matrix A;
+    error_text error;
+    for (int doubled = 0; doubled < 2; doubled++) {
+        assert_int_equal(csr_alloc(&A, 2, 2, 2, true, &error), STATUS_OK);
+        A.row_ptr[1] = 0;
+        A.row_ptr[2] = 2;
+        A.col_idx[0] = 0;
+        A.col_idx[1] = 1;
+        A.values[0] = -0x1p125f;
+        A.values[1] = doubled ? 0x1p127f : 0x1p125f;
+        problem p = {.operation = &spmm_operation, .A = &A, .N = 1, .seed = 1};
+        if (doubled) {
+            assert_refuses(&A, 1, STATUS_DATASET,
+                           "row 1: values that add up to 2.13e+38 overflow fp32 when multiplied");
+        } else {
+            assert_int_equal(spmm_operation.create(&p, &error), STATUS_OK);
+            spmm_operation.destroy(&p);
+        }
+        csr_free(&A);
+    }
+}
+
 /* The arrays are not looked at: they are not there. */
 static void offsets_must_fit_32_bits(void **state)
 {
     (void)state;
-    const csr_matrix A = {.rows = 10, .cols = 10, .nnz = (int64_t)INT32_MAX + 1};
-    assert_refuses(&A, 1, STATUS_MEMORY, "2147483648 nonzeros need 64-bit row offsets");
+    const csr_matrix A = {.rows = 10, .cols = 10, .nnz = INT32_MAX - 4095};
+    assert_refuses(&A, 1, STATUS_MEMORY, "2147479552 nonzeros need 64-bit row offsets");
 }
 
 static void inputs_must_fit_the_memory(void **state)
@@ -377,6 +403,7 @@ int main(void)
         cmocka_unit_test(untouched_rows_of_B),
         cmocka_unit_test(cost_by_hand),
         cmocka_unit_test(values_must_be_finite),
+        cmocka_unit_test(products_must_fit_fp32),
         cmocka_unit_test(offsets_must_fit_32_bits),
         cmocka_unit_test(inputs_must_fit_the_memory),
         cmocka_unit_test(tunables_are_chosen),

@@ -77,6 +77,9 @@ enum fault {
     FAILS_TO_PREPARE,
     NO_ROOM_TO_PREPARE,
     CANNOT_PREPARE,
+    MODIFIES_B_AND_FAILS,
+    LEAVES_AN_ERROR,
+    RELEASES_WRONGLY,
 };
 
 static enum fault fault;
@@ -92,6 +95,7 @@ static cudaError_t prepare(spmm_plan *plan)
     if (fault == FAILS_TO_PREPARE) return cudaErrorInvalidValue;
     if (fault == NO_ROOM_TO_PREPARE) return cudaErrorMemoryAllocation;
     if (fault == CANNOT_PREPARE) return cudaErrorNotSupported;
+    if (fault == LEAVES_AN_ERROR) return cudaMalloc(&plan->state, (size_t)1 << 60);
     calls = 0;
     return cudaSuccess;
 }
@@ -144,7 +148,9 @@ static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStre
     if (fault == WRITES_FAR_PAST_THE_END) cudaMemsetAsync(c + bytes + 65532, 0, 4, stream);
     if (fault == WRITES_BEFORE_THE_START) cudaMemsetAsync(c - 8, 0, 4, stream);
     if (fault == WRITES_BEFORE_AN_INPUT) cudaMemsetAsync((char *)B - 65536, 0, 4, stream);
-    if (fault == MODIFIES_B) cudaMemsetAsync((char *)B, 0, 4, stream);
+    if (fault == MODIFIES_B || fault == MODIFIES_B_AND_FAILS)
+        cudaMemsetAsync((char *)B, 0, 4, stream);
+    if (fault == MODIFIES_B_AND_FAILS) return cudaErrorNotSupported;
     if (fault == MODIFIES_COLUMNS)
         cudaMemsetAsync((char *)plan->A.d_col_idx + 4 * plan->A.nnz - 4, 0x11, 4, stream);
     return cudaSuccess;
@@ -153,6 +159,7 @@ static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStre
 static void release(spmm_plan *plan)
 {
     assert_ptr_equal(plan->state, plan);
+    if (fault == RELEASES_WRONGLY) cudaFree((char *)plan->A.d_values + 1);
     released++;
 }
 
@@ -313,13 +320,20 @@ static void modifies_inputs(void **state)
 static void next_contender_is_not_blamed(void **state)
 {
     (void)state;
-    static const enum fault faults[] = {WRITES_PAST_THE_END,    WRITES_BEFORE_THE_START,
-                                        WRITES_BEFORE_AN_INPUT, MODIFIES_B,
-                                        MODIFIES_COLUMNS,       WRITES_NOTHING};
+    static const struct {
+        enum fault fault;
+        enum status status;
+    } cases[] = {
+        {WRITES_PAST_THE_END, STATUS_WRONG},    {WRITES_BEFORE_THE_START, STATUS_WRONG},
+        {WRITES_BEFORE_AN_INPUT, STATUS_WRONG}, {MODIFIES_B, STATUS_WRONG},
+        {MODIFIES_COLUMNS, STATUS_WRONG},       {WRITES_NOTHING, STATUS_WRONG},
+        {MODIFIES_B_AND_FAILS, STATUS_SKIPPED}, {LEAVES_AN_ERROR, STATUS_MEMORY},
+        {RELEASES_WRONGLY, STATUS_RUNTIME},
+    };
     workbench w;
     create_bench(&w, &CHECK);
-    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
-        assert_int_equal(evaluate_on(&w, faults[i]).status, STATUS_WRONG);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_equal(evaluate_on(&w, cases[i].fault).status, cases[i].status);
         const outcome out = evaluate_on(&w, NONE);
         assert_outcome(&out, STATUS_OK, "");
     }
