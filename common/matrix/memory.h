@@ -12,9 +12,12 @@
 #include <stdint.h>
 
 /* Bytes that this process can still touch without swapping: the kernel's MemAvailable, or less
- * where a control group (version 2: a container, a batch job) sets a limit. INT64_MAX where neither
- * is told. */
+ * where a control group (a container's, a batch job's; versions 1 and 2), or one above it, sets a
+ * limit. INT64_MAX where neither is told. */
 int64_t memory_available(void);
+
+/* The same by what stands under other folders than /proc and /sys/fs/cgroup: for tests. */
+int64_t memory_available_by(const char *proc, const char *cgroup);
 
 /* STATUS_MEMORY, with both numbers in the message, if `bytes` exceed what is available. `what`
  * names the thing that needs them ("the matrix"). */
