@@ -32,8 +32,10 @@ void cache_locate(const reader_files *files, cache_entry *entry)
         char absolute[PATH_BYTES];
         struct stat info;
         if (!realpath(files->path[i], absolute) || stat(absolute, &info) != 0) return;
-        int64_t state[] = {info.st_size, info.st_mtim.tv_sec, info.st_mtim.tv_nsec};
-        entry->key = checksum(absolute, strlen(absolute), entry->key);
+        /* cp -p, rsync -t and touch -r set the time of modification as they like; nothing sets that
+         * of the last change. */
+        int64_t state[] = {info.st_size,        info.st_mtim.tv_sec,  info.st_mtim.tv_nsec,
+                           info.st_ctim.tv_sec, info.st_ctim.tv_nsec, (int64_t)info.st_ino};
         entry->key = checksum(state, sizeof state, entry->key);
         place = checksum(absolute, strlen(absolute), place);
         bytes += info.st_size;

@@ -124,6 +124,25 @@ static void damage_is_refused(void **state)
     whole[100 - 4] ^= 1;
     write_bytes("column.csr", whole, bytes);
     assert_refused("column.csr", "column.csr: the checksum differs: the file is damaged");
+    whole[100 - 4] ^= 1;
+
+    char *longer = calloc(1, bytes + 8);
+    memcpy(longer, whole, bytes);
+    write_bytes("longer.csr", longer, bytes + 8);
+    assert_refused("longer.csr",
+                   "longer.csr: the file has 128 bytes, which is not what its header");
+    free(longer);
+
+    /* Values "twice", under a checksum that is right. */
+    whole[32] = 2;
+    uint64_t sum = checksum(whole, 56, 0);
+    sum = checksum(whole + 64, 3 * 8, sum);
+    sum = checksum(whole + 88, 3 * 4, sum);
+    sum = checksum(whole + 104, 3 * 4, sum);
+    memcpy(whole + 56, &sum, sizeof sum);
+    write_bytes("twice.csr", whole, bytes);
+    assert_refused("twice.csr", "twice.csr: the file has 120 bytes, which is not what its header");
+    whole[32] = 1;
     free(whole);
 
     write_text("text.csr", "row_ptr col_idx values");
@@ -241,6 +260,18 @@ static void text_is_cached(void **state)
     assert_int_equal(utimensat(AT_FDCWD, fixture_path("list.txt"), times, 0), 0);
     changed = read_list("list.txt");
     assert_null(changed.mapping);
+    csr_free(&changed);
+
+    /* So do other bytes of the same number with the old time, as `cp -p` leaves them. */
+    struct stat before;
+    assert_int_equal(stat(fixture_path("list.txt"), &before), 0);
+    write_list("list.txt", 1);
+    times[0] = before.st_atim;
+    times[1] = before.st_mtim;
+    assert_int_equal(utimensat(AT_FDCWD, fixture_path("list.txt"), times, 0), 0);
+    changed = read_list("list.txt");
+    assert_null(changed.mapping);
+    assert_same(&parsed, &changed);
     csr_free(&changed);
 
     /* Another file's entry in its place is not taken for its own. */
