@@ -1,8 +1,10 @@
 #include "matrix/dataset_search.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 bool dataset_is_set(const char *spec)
 {
@@ -18,7 +20,10 @@ static bool is_lab_base(const char *path)
 
 bool dataset_is_path(const char *path)
 {
-    return path_is_file(path) || path_is_folder(path) || is_lab_base(path);
+    struct stat info;
+    if (stat(path, &info) == 0) return true;
+    bool absent = errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG;
+    return !absent || is_lab_base(path);
 }
 
 /* The file of dataset `name` in `folder`, if there is one. A folder of that name is not taken: what

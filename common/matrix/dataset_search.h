@@ -24,8 +24,9 @@ enum status dataset_search_begin(dataset_search *s, const char *data_dir, const 
  * none. */
 bool dataset_search_file(const dataset_search *s, const char *name, char path[PATH_BYTES]);
 
-/* Whether `path` names something matrix_read can try: a file, a folder, or the base name of a
- * lab-format matrix. */
+/* Whether `path` is for matrix_read to judge: anything that is there, or the base name of a
+ * lab-format matrix. What cannot be looked at (forbidden, a loop of links) counts as there, so that
+ * matrix_read says why. */
 bool dataset_is_path(const char *path);
 
 /* Whether `spec` is "set:...". */

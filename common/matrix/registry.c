@@ -41,12 +41,15 @@ static enum status read_text(const char *path, char **text, error_text *error)
         return fail(error, STATUS_DATASET, "%s: the list of datasets: %s", path, strerror(errno));
     size_t capacity = 0;
     *text = NULL;
+    errno = 0;
     ssize_t length = getdelim(text, &capacity, '\0', file);
+    int reason = errno; /* a folder can be opened, but not read */
     fclose(file);
     if (length > 0) return STATUS_OK;
     free(*text);
     *text = NULL;
-    return fail(error, STATUS_DATASET, "%s: the list of datasets is empty", path);
+    return fail(error, STATUS_DATASET, "%s: the list of datasets%s%s", path,
+                reason ? ": " : " is empty", reason ? strerror(reason) : "");
 }
 
 static bool parse_count(const char *text, int64_t *count)

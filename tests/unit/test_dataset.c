@@ -166,6 +166,25 @@ static void files_and_generators(void **state)
     assert_fails(NULL, NULL, "the bundled sample is not here");
 }
 
+/* What is there but cannot be read is no unknown name: the reader says what is wrong with it. */
+static void what_is_no_file(void **state)
+{
+    (void)state;
+    assert_int_equal(mkfifo(fixture_path("pipe"), 0666), 0);
+    assert_fails(fixture_path("pipe"), NULL, "/pipe: is a device or a pipe, not a file");
+    assert_fails("/dev/null", NULL, "/dev/null: is a device or a pipe, not a file");
+    assert_int_equal(symlink("loop", fixture_path("loop")), 0);
+    assert_fails(fixture_path("loop"), NULL, "/loop: Too many levels of symbolic links");
+    assert_fails("/dev/null/x.mtx", NULL, "no such file or dataset");
+    char longest[300];
+    memset(longest, 'x', sizeof longest - 1);
+    longest[sizeof longest - 1] = 0;
+    assert_fails(longest, NULL, "no such file or dataset");
+    mkdir(fixture_path("forbidden"), 0);
+    if (geteuid() != 0) /* root may look everywhere */
+        assert_fails(fixture_path("forbidden/x.mtx"), NULL, "x.mtx: Permission denied");
+}
+
 static void sets_expand(void **state)
 {
     (void)state;
@@ -240,6 +259,8 @@ static void bad_registries(void **state)
     }
     setenv("SPMM_REGISTRY", "/nowhere/registry.tsv", 1);
     assert_fails("tiny", NULL, "/nowhere/registry.tsv: the list of datasets: No such file");
+    setenv("SPMM_REGISTRY", fixture_folder, 1);
+    assert_fails("tiny", NULL, ": the list of datasets: Is a directory");
     use_registry("tiny\ttoys\t3\t3\t2\tstandins/tiny.txt\n");
     assert_fails("tiny", NULL, "standins/tiny.txt: the stand-in's table: No such file");
 }
@@ -323,6 +344,7 @@ int main(void)
         WITH(test_registry, folders_must_exist),
         WITH(test_registry, unknown_names),
         WITH(test_registry, files_and_generators),
+        WITH(test_registry, what_is_no_file),
         WITH(test_registry, sets_expand),
         WITH(test_registry, list_shows_everything),
         WITH(test_registry, bad_registries),
