@@ -195,15 +195,16 @@ static int64_t store_float(const npy_array *array, const unsigned char *block, i
 
 /* The bytes and numpy's kind of each target, how it is converted to, and from which kinds. */
 static const struct {
+    const char *name;
     size_t bytes;
     char kind;
     store_fn *store;
     const char *from, *wanted;
 } targets[] = {
-    [NPY_INT32] = {sizeof(int32_t), 'i', store_int32, "iu", "integers are expected"},
-    [NPY_INT64] = {sizeof(int64_t), 'i', store_int64, "iu", "integers are expected"},
-    [NPY_FLOAT] = {sizeof(float), 'f', store_float, "fiu", "numbers are expected"},
-    [NPY_BOOL] = {1, 'b', NULL, "b", "bools are expected"},
+    [NPY_INT32] = {"int32", sizeof(int32_t), 'i', store_int32, "iu", "integers are expected"},
+    [NPY_INT64] = {"int64", sizeof(int64_t), 'i', store_int64, "iu", "integers are expected"},
+    [NPY_FLOAT] = {"float", sizeof(float), 'f', store_float, "fiu", "numbers are expected"},
+    [NPY_BOOL] = {"bool", 1, 'b', NULL, "b", "bools are expected"},
 };
 
 size_t npy_target_bytes(enum npy_target target)
@@ -211,7 +212,7 @@ size_t npy_target_bytes(enum npy_target target)
     return targets[target].bytes;
 }
 
-static enum status convert(const npy_source *source, const npy_array *array, store_fn *store,
+static enum status convert(const npy_source *source, const npy_array *array, enum npy_target target,
                            void *out, error_text *error)
 {
     unsigned char block[BLOCK_BYTES];
@@ -220,10 +221,10 @@ static enum status convert(const npy_source *source, const npy_array *array, sto
         int64_t n = array->count - first < at_once ? array->count - first : at_once;
         enum status status = source->read(source->from, block, (size_t)(n * array->size), error);
         if (status != STATUS_OK) return status;
-        int64_t stored = store(array, block, n, out, first);
+        int64_t stored = targets[target].store(array, block, n, out, first);
         if (stored < first + n)
-            return fail(error, STATUS_DATASET, "%s: element %" PRId64 " is too large", source->name,
-                        stored);
+            return fail(error, STATUS_DATASET, "%s: element %" PRId64 " is outside the range of %s",
+                        source->name, stored, targets[target].name);
     }
     return STATUS_OK;
 }
@@ -236,7 +237,7 @@ enum status npy_read(const npy_source *source, const npy_array *array, enum npy_
     /* The usual case: nothing to convert. */
     if (array->kind == targets[target].kind && (size_t)array->size == targets[target].bytes)
         return source->read(source->from, out, (size_t)(array->count * array->size), error);
-    return convert(source, array, targets[target].store, out, error);
+    return convert(source, array, target, out, error);
 }
 
 enum status npy_read_string(const npy_source *source, const npy_array *array, char *out,

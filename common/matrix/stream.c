@@ -49,6 +49,11 @@ static enum status start_gunzip(byte_stream *s, error_text *error)
     struct archive_entry *entry;
     int opened = archive_read_open_fd(s->gunzip, s->fd, BLOCK_BYTES);
     if (opened == ARCHIVE_OK) opened = archive_read_next_header(s->gunzip, &entry);
+    /* libarchive unpacks every layer (and counts its own as one more), but the trailer that is
+     * compared below is the outer layer's. */
+    if (archive_filter_count(s->gunzip) > 2)
+        return fail(error, STATUS_DATASET, "%s: gzip data inside gzip data; unpack it once",
+                    s->path);
     s->finished = opened == ARCHIVE_EOF; /* gzip of nothing */
     if (opened == ARCHIVE_OK || opened == ARCHIVE_EOF) return STATUS_OK;
     return bad_gzip(s, archive_error_string(s->gunzip), error);

@@ -128,6 +128,13 @@ static void refuses_dumps(void **state)
     write_dumps();
     write_bytes("g.graph.edgedump", columns, 15);
     assert_refused("g", "g.graph.edgedump: holds 15 bytes");
+    char longer[19] = {0}; /* the right numbers, and a part of one more */
+    memcpy(longer, columns, sizeof columns);
+    write_bytes("g.graph.edgedump", longer, 17);
+    assert_refused("g", "g.graph.edgedump: holds 17 bytes");
+    memcpy(longer, offsets, sizeof offsets);
+    write_bytes("g.graph.ptrdump", longer, 19);
+    assert_refused("g", "g.graph.ptrdump: holds 19 bytes");
     write_bytes("g.graph.ptrdump", offsets, 0);
     assert_refused("g", "g.graph.ptrdump: holds 0 bytes");
 }

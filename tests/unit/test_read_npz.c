@@ -209,7 +209,7 @@ static void refuses_contents(void **state)
     parts[INDPTR].array = NPY("'<i4'", "(3,)", (int32_t[]){0, 2, 4});
     check_refused(parts, "the row offsets end at 4, but there are 3 nonzeros");
     parts[INDPTR].array = NPY("'<u8'", "(3,)", (uint64_t[]){0, UINT64_MAX, 3});
-    check_refused(parts, "b.zip:indptr.npy: element 1 is too large");
+    check_refused(parts, "b.zip:indptr.npy: element 1 is outside the range of int64");
     parts[INDPTR].array = NPY("'<f8'", "(3,)", (double[]){0, 2, 3});
     check_refused(parts, "b.zip:indptr.npy: integers are expected");
 
@@ -217,7 +217,10 @@ static void refuses_contents(void **state)
     parts[INDICES].array = NPY("'<i4'", "(3,)", (int32_t[]){0, 3, 1});
     check_refused(parts, "row 0: column 3 is outside the matrix (3 columns)");
     parts[INDICES].array = NPY("'<i8'", "(3,)", (int64_t[]){0, 2, INT64_C(1) << 32});
-    check_refused(parts, "b.zip:indices.npy: element 2 is too large");
+    check_refused(parts, "b.zip:indices.npy: element 2 is outside the range of int32");
+    /* Its lower half is a column of the matrix. */
+    parts[INDICES].array = NPY("'<i8'", "(3,)", (int64_t[]){0, 1 - (INT64_C(1) << 32), 1});
+    check_refused(parts, "b.zip:indices.npy: element 1 is outside the range of int32");
     parts[INDICES].array = NPY("'<i4'", "(2,)", (int32_t[]){0, 2});
     check_refused(parts, "data.npy holds 3 elements, but 2 are due");
 
@@ -274,6 +277,8 @@ static void refuses_headers(void **state)
     make_csr(parts);
     parts[INDICES].array.bytes[6] = 2; /* 4 bytes of length: the dictionary's begin among them */
     check_refused(parts, "b.zip:indices.npy: an absurdly long .npy header");
+    memcpy(parts[INDICES].array.bytes + 8, (char[]){0, 0, 1, 0}, 4); /* 65536, the first */
+    check_refused(parts, "b.zip:indices.npy: an absurdly long .npy header");
     parts[INDICES].array.count = 3;
     check_refused(parts, "b.zip:indices.npy: ends before its last element");
 }
@@ -308,6 +313,27 @@ static void refuses_damaged_archives(void **state)
     assert_refused("folder.npz", "folder.npz: ");
 }
 
+/* An array that could hold what it promises, in an archive behind 1 GB of a hole. */
+static void arrays_that_do_not_fit(void **state)
+{
+    (void)state;
+    part parts[CSR_PARTS];
+    make_csr(parts);
+    parts[INDPTR].array = NPY("'|i1'", "(1099511627776,)", (int8_t[]){0});
+    write_npz("end.zip", parts, CSR_PARTS, true);
+    size_t bytes;
+    char *end = read_bytes("end.zip", &bytes);
+    write_bytes("huge.npz", "PK\3\4", 4);
+    if (truncate(fixture_path("huge.npz"), 1 << 30) != 0) skip();
+    FILE *file = fopen(fixture_path("huge.npz"), "a");
+    assert_int_equal(fwrite(end, 1, bytes, file), bytes);
+    fclose(file);
+    free(end);
+    assert_refused_with("huge.npz", STATUS_MEMORY,
+                        "huge.npz: an array of the file needs 8796.1 GB of memory, but only ");
+    unlink(fixture_path("huge.npz"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -318,6 +344,7 @@ int main(void)
         cmocka_unit_test(refuses_contents),
         cmocka_unit_test(refuses_headers),
         cmocka_unit_test(refuses_damaged_archives),
+        cmocka_unit_test(arrays_that_do_not_fit),
     };
     return cmocka_run_group_tests_name("read_npz", tests, fixture_setup, fixture_teardown);
 }

@@ -143,6 +143,11 @@ static void mtx_in_archives(void **state)
     archive_end(archive);
     assert_refused("none.tar.gz", "the archive has no member <name>/<name>.mtx");
 
+    archive = archive_begin("dot.tar.gz"); /* as `tar -c .` names them */
+    archive_member(archive, "./A/A.mtx", wanted, sizeof wanted - 1);
+    archive_end(archive);
+    assert_reads("dot.tar.gz", "1x2: 0,1");
+
     archive = archive_begin("bad.tar.gz");
     archive_member(archive, "A/A.mtx", PATTERN "1 1 1\n1 9\n", sizeof(PATTERN "1 1 1\n1 9\n") - 1);
     archive_end(archive);
@@ -156,6 +161,13 @@ static void mtx_in_archives(void **state)
     char *whole = read_bytes("A.tar", &bytes);
     write_bytes("cut.tar", whole, 2 * 512 + 512 + 10);
     assert_refused("cut.tar", "cut.tar");
+    free(whole);
+
+    /* The checksum stands behind all members. */
+    whole = read_bytes("A.tar.gz", &bytes);
+    whole[bytes - 8] ^= 1;
+    write_bytes("sum.tar.gz", whole, bytes);
+    assert_refused("sum.tar.gz", "sum.tar.gz: the gzip data is cut short or corrupt (its checksum");
     free(whole);
 }
 
@@ -243,6 +255,9 @@ static void edge_lists_refuse(void **state)
         {"cut.txt", "0 1\n2",
          ":2: expected a target vertex (an integer), found the end of the file"},
         {"three.txt", "0 1 5\n1 0 6\n", ":1: expected the end of the line, found '5'"},
+        {"hashes.txt", "1 0\n0 1051577\n0 2147483646\n",
+         ": vertex 2147483646 is absurd for 3 edges: number the vertices from 0 up"},
+        {"beyond.txt", "0 1\n0 1\n0 1051577\n", "vertex 1051577 is absurd for 3 edges"},
         {"later.txt", "0 1\n1 0 6\n", ":2: expected the end of the line, found '6'"},
         {"minus.txt", "0 1\n-1 0\n", ":2: a source vertex of -1 is outside 0..2147483646"},
         {"int32.txt", "0 1\n0 2147483647\n", ":2: a target vertex of 2147483647 is outside"},
@@ -256,6 +271,14 @@ static void edge_lists_refuse(void **state)
          "no format that is known here (csr, lab, mtx, npz, ogb, "},
     };
     CHECK_REFUSED(samples);
+
+    /* The largest id that one edge may have. */
+    csr_matrix A;
+    error_text error;
+    write_text("widest.txt", "0 1049576\n");
+    assert_int_equal(matrix_read(fixture_path("widest.txt"), &A, &error), STATUS_OK);
+    assert_int_equal(A.rows, 1049577);
+    csr_free(&A);
 }
 
 static void binary_garbage_is_refused(void **state)
@@ -363,6 +386,14 @@ static void damaged_gzip_is_refused(void **state)
     write_bytes("twice.txt.gz", twice, 2 * bytes);
     assert_refused("twice.txt.gz", "if it was joined from several, unpack it first");
     free(twice);
+    free(whole);
+
+    write_gzip("inner.gz", "0 1\n");
+    whole = read_bytes("inner.gz", &bytes);
+    struct archive *outer = archive_begin("outer.txt.gz");
+    archive_member(outer, "data", whole, bytes);
+    archive_end(outer);
+    assert_refused("outer.txt.gz", "outer.txt.gz: gzip data inside gzip data; unpack it once");
     free(whole);
 
     write_gzip("nothing.txt.gz", "");
