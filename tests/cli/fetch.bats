@@ -178,6 +178,40 @@ assert_refused() {
     assert_tidy pairs.csr
 }
 
+# within COMMAND...: waits until it succeeds, at most 10 seconds.
+within() {
+    local i
+    for ((i = 0; i < 200; i++)); do
+        "$@" && return
+        sleep 0.05
+    done
+    false
+}
+
+@test "fetch: a second one leaves the first alone and waits for it" {
+    mkdir bin
+    # A curl that is at work until the test says otherwise.
+    printf '#!/bin/sh\ntouch started\nwhile [ ! -e go ]; do sleep 0.05; done\nexec %s "$@"\n' \
+        "$(command -v curl)" >bin/curl
+    chmod +x bin/curl
+    PATH=$PWD/bin:$PATH "$fetch" pairs >/dev/null 2>first.log 3>&- &
+    first=$!
+    within [ -e started ]
+    mkdir data/.part/unpacked
+    run -0 "$fetch" --list
+    run -3 "$fetch" pair
+    [ -e data/.part/unpacked ]
+    "$fetch" pairs 2>second.log 3>&- &
+    second=$!
+    within grep -qx "fetch: another fetch is at work in $PWD/data: waiting for its end" second.log
+    [ -e data/.part/unpacked ]
+    touch go
+    wait $first
+    wait $second
+    [ "$(tail -n 1 second.log)" = "fetch: pairs: already here: $PWD/data/pairs.csr" ]
+    assert_tidy pairs.csr
+}
+
 @test "fetch: a file put there by hand is used" {
     mkdir -p data/.part
     mv mirror/web.zip data/.part
@@ -199,7 +233,7 @@ assert_refused() {
 @test "fetch: no place to write" {
     touch data
     run -4 "$fetch" pairs
-    [[ $output == "fetch: $PWD/data/.part: cannot be made" ]]
+    [[ $output == "fetch: $PWD/data: cannot be made" ]]
     rm data
     mkdir bin
     printf '#!/bin/sh\necho Filesystem\necho /dev/x 9 9 0 100%% /\n' >bin/df
@@ -212,14 +246,16 @@ assert_refused() {
 
 @test "fetch: missing programs" {
     mkdir bin
-    for tool in awk basename cut df dirname find grep gzip mkdir mv printf rm rmdir sed sh; do
+    for tool in awk basename cut df dirname find flock grep gzip mkdir mv printf rm rmdir sed sh; do
         ln -s "$(command -v "$tool")" "bin/$tool"
     done
     PATH=$PWD/bin run -4 "$fetch" pairs
-    [ "$output" = "fetch: curl is not installed (scripts/setup installs it)" ]
+    [ "$output" = "fetch: curl is not installed (scripts/setup --test installs curl and unzip)" ]
     ln -s "$(command -v curl)" bin/curl
     PATH=$PWD/bin run -4 "$fetch" web
-    [[ $output == *"fetch: unzip is not installed (scripts/setup installs it)" ]]
+    [[ $output == *"fetch: unzip is not installed (scripts/setup --test installs curl and unzip)" ]]
+    grep -q '^test   curl ' "$ROOT/scripts/setup"
+    grep -q '^test   unzip ' "$ROOT/scripts/setup"
     CONVERT=/nowhere/convert run -4 "$fetch" pairs
     [ "$output" = "fetch: /nowhere/convert: no such program (CONVERT)" ]
 }
