@@ -1,7 +1,7 @@
 /*
- * convert.c - from any file that the labs read to the form they load fastest (.csr).
+ * convert.c - from any dataset that the labs take to the form they load fastest (.csr).
  *
- * datasets/fetch turns downloads into datasets with it; `convert --info` shows what is in a file.
+ * datasets/fetch turns downloads into datasets with it; `convert --info` shows what is in one.
  */
 #include "matrix/dataset.h"
 #include "matrix/dataset_recipe.h"
@@ -21,17 +21,18 @@ typedef struct arguments {
     dataset_recipe recipe;
     int64_t expected_rows, expected_nnz;
     bool info, help;
-    const char *file[2];
-    int num_files;
+    const char *name[2]; /* DATASET, OUT.csr */
+    int num_names;
 } arguments;
 
 static const char help_text[] =
-    "usage: convert [OPTION...] IN OUT.csr\n"
-    "       convert --info FILE\n"
+    "usage: convert [OPTION...] DATASET OUT.csr\n"
+    "       convert --info DATASET\n"
     "\n"
-    "Reads a matrix (any format of ./labN --list), applies the options in this order, and writes "
-    "it\n"
-    "in the suite's own format.\n"
+    "Reads a DATASET as the labs do (a name, a file or a generator: ./labN --list), applies the\n"
+    "options in this order, and writes it in the suite's own format. A stand-in is written only "
+    "to\n"
+    "a name with \"stand-in\" in it.\n"
     "\n"
     "  --pattern            forget the values\n"
     "  --rows N             make it N x N\n"
@@ -41,7 +42,7 @@ static const char help_text[] =
     "  --coalesce           entries of the same place become one\n"
     "  --expect-rows N      fail unless the result has N rows ...\n"
     "  --expect-nnz N       ... and N nonzeros\n"
-    "  --info               show sizes and row statistics of a file or dataset\n"
+    "  --info               show sizes and row statistics\n"
     "\n"
     "exit status: 0 ok, 2 usage, 3 dataset, 4 not writable, 5 out of memory\n"
     "\n"
@@ -88,8 +89,8 @@ static enum status parse_arguments(char **argv, arguments *a, error_text *error)
 
     for (; *argv; argv++) {
         if (strncmp(*argv, "--", 2) != 0) {
-            if (a->num_files == 2) return fail(error, STATUS_USAGE, "%s: one file too many", *argv);
-            a->file[a->num_files++] = *argv;
+            if (a->num_names == 2) return fail(error, STATUS_USAGE, "%s: one name too many", *argv);
+            a->name[a->num_names++] = *argv;
             continue;
         }
         int i = 0;
@@ -108,40 +109,56 @@ static enum status parse_arguments(char **argv, arguments *a, error_text *error)
         if (status != STATUS_OK) return status;
         argv++;
     }
-    if (!a->help && a->num_files != (a->info ? 1 : 2))
+    if (!a->help && a->num_names != (a->info ? 1 : 2))
         return fail(error, STATUS_USAGE, "wants %s (convert --help)",
-                    a->info ? "one file or dataset" : "an input and an output file");
+                    a->info ? "a dataset" : "a dataset and an output file");
     return STATUS_OK;
 }
 
 /* ---- the two things it does --------------------------------------------------------------- */
 
+/* In a file a stand-in looks like any matrix: its name is all that can tell later on. */
+static enum status check_name(const dataset *data, const char *path, error_text *error)
+{
+    const char *slash = strrchr(path, '/');
+    if (data->origin != ORIGIN_STAND_IN || strstr(slash ? slash : path, "stand-in"))
+        return STATUS_OK;
+    return fail(error, STATUS_DATASET,
+                "%s: its file is not here, and its stand-in is written only to a name with "
+                "\"stand-in\" in it, such as %s.stand-in.csr",
+                data->name, data->name);
+}
+
 static enum status convert(const arguments *a, error_text *error)
 {
-    csr_matrix A = {0};
+    const char *in = a->name[0], *out = a->name[1];
+    dataset data;
     error_text reason;
-    enum status status = matrix_read(a->file[0], &A, error);
+    enum status status = dataset_open(in, NULL, &data, error);
+    if (status != STATUS_OK) return status;
+    csr_matrix *A = &data.matrix;
+    status = check_name(&data, out, error);
     if (status != STATUS_OK) goto cleanup;
-    status = dataset_recipe_apply(&a->recipe, &A, &reason);
+    status = dataset_recipe_apply(&a->recipe, A, &reason);
     if (status != STATUS_OK) {
-        status = fail(error, status, "%s: %s", a->file[0], reason.text);
+        status = fail(error, status, "%s: %s", in, reason.text);
         goto cleanup;
     }
-    if ((a->expected_rows != UNKNOWN && A.rows != a->expected_rows) ||
-        (a->expected_nnz != UNKNOWN && A.nnz != a->expected_nnz)) {
-        status = fail(
-            error, STATUS_DATASET,
-            "%s: gives %" PRId64 " rows and %" PRId64 " nonzeros, not %" PRId64 " and %" PRId64,
-            a->file[0], A.rows, A.nnz, a->expected_rows == UNKNOWN ? A.rows : a->expected_rows,
-            a->expected_nnz == UNKNOWN ? A.nnz : a->expected_nnz);
+    if ((a->expected_rows != UNKNOWN && A->rows != a->expected_rows) ||
+        (a->expected_nnz != UNKNOWN && A->nnz != a->expected_nnz)) {
+        status = fail(error, STATUS_DATASET,
+                      "%s: gives %" PRId64 " rows and %" PRId64 " nonzeros, not %" PRId64
+                      " and %" PRId64,
+                      in, A->rows, A->nnz, a->expected_rows == UNKNOWN ? A->rows : a->expected_rows,
+                      a->expected_nnz == UNKNOWN ? A->nnz : a->expected_nnz);
         goto cleanup;
     }
-    status = csr_write(&A, a->file[1], error);
+    status = csr_write(A, out, error);
     if (status == STATUS_OK)
-        printf("%s: %" PRId64 " x %" PRId64 ", %" PRId64 " nonzeros\n", a->file[1], A.rows, A.cols,
-               A.nnz);
+        printf("%s: %" PRId64 " x %" PRId64 ", %" PRId64 " nonzeros\n", out, A->rows, A->cols,
+               A->nnz);
 cleanup:
-    csr_free(&A);
+    dataset_close(&data);
     return status;
 }
 
@@ -183,7 +200,7 @@ int main(int argc, char **argv)
     if (status == STATUS_OK && a.help)
         fputs(help_text, stdout);
     else if (status == STATUS_OK)
-        status = a.info ? show(a.file[0], &error) : convert(&a, &error);
+        status = a.info ? show(a.name[0], &error) : convert(&a, &error);
     if (status != STATUS_OK) fprintf(stderr, "convert: %s\n", error.text);
     return status;
 }

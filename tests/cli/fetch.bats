@@ -272,11 +272,11 @@ within() {
 
 @test "convert: usage" {
     run -0 "$CONVERT" --help
-    [ "${lines[0]}" = "usage: convert [OPTION...] IN OUT.csr" ]
+    [ "${lines[0]}" = "usage: convert [OPTION...] DATASET OUT.csr" ]
     run -2 "$CONVERT"
-    [ "$output" = "convert: wants an input and an output file (convert --help)" ]
+    [ "$output" = "convert: wants a dataset and an output file (convert --help)" ]
     run -2 "$CONVERT" --info
-    [ "$output" = "convert: wants one file or dataset (convert --help)" ]
+    [ "$output" = "convert: wants a dataset (convert --help)" ]
     run -2 "$CONVERT" --transpos a b
     [ "$output" = "convert: unknown option --transpos; did you mean --transpose?" ]
     run -2 "$CONVERT" --rows
@@ -284,7 +284,36 @@ within() {
     run -2 "$CONVERT" --expect-nnz 3x a b
     [ "$output" = "convert: --expect-nnz 3x: not a whole number from 0 up" ]
     run -2 "$CONVERT" a b c
-    [ "$output" = "convert: c: one file too many" ]
+    [ "$output" = "convert: c: one name too many" ]
+}
+
+@test "convert: a name, a path, a generator" {
+    run -0 "$fetch" pairs
+    run -0 "$CONVERT" pairs name.csr
+    cmp data/pairs.csr name.csr
+    run -0 "$CONVERT" ./data/pairs.csr path.csr
+    cmp data/pairs.csr path.csr
+    run -0 "$CONVERT" rand:rows=9,deg=2,seed=3 made.csr
+    [ "$output" = "made.csr: 9 x 9, 18 nonzeros" ]
+    run -3 "$CONVERT" set:toys toys.csr
+    [[ $output == *"a set of datasets; one is needed here" ]]
+}
+
+@test "convert: a stand-in is not written under a name that hides it" {
+    sed -i 's/rand:rows=4/&,deg=0.75/' registry.tsv # so that it has pairs' three nonzeros
+    mkdir -p stand-in data
+    for out in data/pairs.csr stand-in/pairs.csr; do
+        run -3 "$CONVERT" pairs "$out"
+        [ "$output" = "convert: pairs: its file is not here, and its stand-in is written only to a \
+name with \"stand-in\" in it, such as pairs.stand-in.csr" ]
+        [ ! -e "$out" ]
+    done
+    run -0 "$CONVERT" pairs data/pairs.stand-in.csr
+    run -0 "$CONVERT" --info pairs # which does not find that file
+    [[ $output == *"origin      stand-in"* ]]
+    run -0 "$CONVERT" --info data/pairs.stand-in.csr
+    [[ $output == "pairs.stand-in.csr
+origin      file"* ]]
 }
 
 @test "convert: failures" {
