@@ -51,18 +51,20 @@ static __device__ void segment_sum(const product &p, int start, int end, int j, 
             tile[k] = make_int2(p.col_idx[start + k], __float_as_int(p.values[start + k]));
         __syncwarp();
         for (int k = group; k < count; k += GROUPS * IN_FLIGHT) {
-            float a[IN_FLIGHT], b[IN_FLIGHT][C];
+            float b[IN_FLIGHT][C];
 #pragma unroll
             for (int u = 0; u < IN_FLIGHT; u++) {
-                const int2 nonzero = tile[min(k + u * GROUPS, count - 1)];
-                a[u] = __int_as_float(nonzero.y);
-                load_vector(b[u], &p.B[(size_t)nonzero.x * p.N + column]);
+                const int col = tile[min(k + u * GROUPS, count - 1)].x;
+                load_vector(b[u], &p.B[(size_t)col * p.N + column]);
             }
+            /* Values are read from the tile now, not beside the columns: that would take
+             * registers while the loads are on their way. */
 #pragma unroll
             for (int u = 0; u < IN_FLIGHT; u++)
 #pragma unroll
                 for (int c = 0; c < C; c++)
-                    if (k + u * GROUPS < count) sum[c] += a[u] * b[u][c];
+                    if (k + u * GROUPS < count)
+                        sum[c] += __int_as_float(tile[k + u * GROUPS].y) * b[u][c];
         }
         __syncwarp();
     }
