@@ -340,6 +340,23 @@ static void a_cache_is_validated(void **state)
     csr_free(&A);
 }
 
+/* Files of one name in two folders do not take turns in one entry. */
+static void entries_by_place(void **state)
+{
+    (void)state;
+    reader_files files = {.count = 1};
+    cache_entry here, there;
+    mkdir(fixture_path("elsewhere"), 0755);
+    write_list("twin.txt", 8);
+    assert_int_equal(link(fixture_path("twin.txt"), fixture_path("elsewhere/twin.txt")), 0);
+    strcpy(files.path[0], fixture_path("twin.txt"));
+    cache_locate(&files, &here);
+    strcpy(files.path[0], fixture_path("elsewhere/twin.txt"));
+    cache_locate(&files, &there);
+    assert_true(*here.path && *there.path);
+    assert_string_not_equal(here.path, there.path);
+}
+
 /* A matrix that comes from several files is read again when any of them changes. */
 static void companions_count(void **state)
 {
@@ -374,6 +391,7 @@ int main(void)
         cmocka_unit_test(cache_can_be_declined),
         cmocka_unit_test(a_cache_that_fails_is_no_error),
         cmocka_unit_test(a_cache_is_validated),
+        cmocka_unit_test(entries_by_place),
         cmocka_unit_test(companions_count),
     };
     return cmocka_run_group_tests_name("csr_file", tests, fixture_setup, fixture_teardown);
