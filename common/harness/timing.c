@@ -3,7 +3,6 @@
 #include "device/cuda_try.h"
 #include "harness/device_tools.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -160,6 +159,7 @@ cudaError_t time_runs(const operation *op, void *instance, void *d_output, const
     if (error == cudaSuccess) error = take_sample(&w, op, instance, d_output, o, sample, result);
     if (error == cudaSuccess && o->l2 == L2_WARM && result->median_ms < SHORT_RUN_MS)
         error = take_batches(&w, op, instance, d_output, result);
+    if (error != cudaSuccess) *result = NOT_TIMED;
     stopwatch_destroy(&w);
     free(sample);
     return error;

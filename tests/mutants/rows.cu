@@ -83,15 +83,22 @@ __global__ void spmm_mutant_kernel(int rows, int cols, int N, const int *row_ptr
         *out = sum;
 }
 
+template <bug BUG> static bool has_run; /* since it was prepared */
+
+template <bug BUG> static cudaError_t prepare(spmm_plan *)
+{
+    has_run<BUG> = false;
+    return cudaSuccess;
+}
+
 template <bug BUG>
 static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStream_t stream)
 {
-    static bool has_run;
     const spmm_matrix &A = plan->A;
-    if (BUG == RUNS_ONCE && has_run) return cudaSuccess;
-    if (BUG == ZEROES_ONCE && !has_run)
+    if (BUG == RUNS_ONCE && has_run<BUG>) return cudaSuccess;
+    if (BUG == ZEROES_ONCE && !has_run<BUG>)
         cudaMemsetAsync(C, 0, (size_t)A.rows * plan->N * sizeof *C, stream);
-    has_run = true;
+    has_run<BUG> = true;
     const dim3 grid((A.rows + WARPS - 1) / WARPS, (plan->N + WARP_SIZE - 1) / WARP_SIZE);
     spmm_mutant_kernel<BUG><<<grid, WARPS * WARP_SIZE, 0, stream>>>(
         A.rows, A.cols, plan->N, A.d_row_ptr, A.d_col_idx, (float *)A.d_values, (float *)B, C);
@@ -101,6 +108,7 @@ static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStre
 #define MUTANT(bug, shows, diagnosis)                               \
     static spmm_contender mutant_##bug = {                          \
         .base = {.lab = shows, .name = #bug, .summary = diagnosis}, \
+        .prepare = prepare<bug>,                                    \
         .run = run<bug>,                                            \
     };                                                              \
     SPMM_REGISTER(mutant_##bug)
