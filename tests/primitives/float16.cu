@@ -390,10 +390,71 @@ static void interface(void)
     tap_ok(wrong == 0, "%d functions of the interface", n);
 }
 
+/* ---- comparisons ----------------------------------------------------------------------------- */
+
+enum { EQ, NE, LT, LE, GT, GE, COMPARISONS };
+
+/* A bit for each comparison: of numbers, ordered and unordered; the same of pairs, of both elements
+ * and of the second one; the operators. */
+template <class H, class P> __global__ void compare_kernel(const H *x, unsigned *out, int n)
+{
+    const int i = threadIdx.x / n, k = threadIdx.x % n;
+    const H a = x[i], b = x[k];
+    const P aa(a, a), bb(b, b);
+    unsigned *mine = out + 7 * threadIdx.x;
+#define COMPARE(OP, NAME, SYMBOL)                                     \
+    mine[0] |= (unsigned)__h##NAME(a, b) << OP;                       \
+    mine[1] |= (unsigned)__h##NAME##u(a, b) << OP;                    \
+    mine[2] |= (unsigned)__hb##NAME##2(aa, bb) << OP;                 \
+    mine[3] |= (unsigned)__hb##NAME##u2(aa, bb) << OP;                \
+    mine[4] |= (unsigned)(widen(__h##NAME##2(aa, bb).y) == 1) << OP;  \
+    mine[5] |= (unsigned)(widen(__h##NAME##u2(aa, bb).y) == 1) << OP; \
+    mine[6] |= (unsigned)(a SYMBOL b) << OP;
+    COMPARE(EQ, eq, ==)
+    COMPARE(NE, ne, !=)
+    COMPARE(LT, lt, <)
+    COMPARE(LE, le, <=)
+    COMPARE(GT, gt, >)
+    COMPARE(GE, ge, >=)
+#undef COMPARE
+}
+
+template <class F> static void comparisons()
+{
+    typedef typename F::type H;
+    const int n = 7;
+    const unsigned one = (unsigned)F::BIAS << F::FRACTION, nan = 0x7fff;
+    const unsigned bits[n] = {0, 0x8000, one, one + 1, F::INFINITE, nan, nan | 0x8000};
+    H x[n];
+    for (int i = 0; i < n; i++)
+        x[i] = from_bits<H>(bits[i]);
+    H *d_x = to_device(x, n);
+    unsigned *d = device_zeros<unsigned>(7 * n * n), got[7 * n * n];
+    compare_kernel<H, typename F::pair><<<1, n * n>>>(d_x, d, n);
+    FINISH();
+    to_host(got, d, 7 * n * n);
+    CUDA(cudaFree(d_x));
+    int wrong = 0;
+    for (int i = 0; i < n * n; i++) {
+        const double a = value<F>(bits[i / n]), b = value<F>(bits[i % n]);
+        const bool unordered = isnan(a) || isnan(b);
+        const unsigned plain = (a == b) << EQ | (a != b) << NE | (a < b) << LT | (a <= b) << LE |
+                               (a > b) << GT | (a >= b) << GE;
+        const unsigned ordered = unordered ? 0 : plain;
+        const unsigned either = unordered ? (1u << COMPARISONS) - 1 : plain;
+        const unsigned want[7] = {ordered, either, ordered, either, ordered, either, plain};
+        for (int form = 0; form < 7; form++)
+            wrong += got[7 * i + form] != want[form];
+    }
+    tap_ok(wrong == 0, "%s: comparisons, with NaN", F::name());
+}
+
 int main()
 {
     conversions<fp16>();
     conversions<bf16>();
+    comparisons<fp16>();
+    comparisons<bf16>();
     if (compute_capability() >= 80) {
         arithmetic<fp16>();
         arithmetic<bf16>();

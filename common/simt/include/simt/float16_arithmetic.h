@@ -67,10 +67,16 @@ template <simt_float16 H> SIMT_INLINE H __hmin(H a, H b)
     return H::from_float(fminf((float)a, (float)b));
 }
 
+/* With a NaN the plain comparison is false, __hne too, and the one that ends in u is true. The
+ * operators are those of C++, where only != is true of a NaN. */
 #define SIMT_FLOAT16_COMPARE(NAME, OP)                               \
     template <simt_float16 H> SIMT_INLINE bool NAME(H a, H b)        \
     {                                                                \
-        return (float)a OP(float) b;                                 \
+        return !__hisnan(a) && !__hisnan(b) && (float)a OP(float) b; \
+    }                                                                \
+    template <simt_float16 H> SIMT_INLINE bool NAME##u(H a, H b)     \
+    {                                                                \
+        return __hisnan(a) || __hisnan(b) || (float)a OP(float) b;   \
     }                                                                \
     template <simt_float16 H> SIMT_INLINE bool operator OP(H a, H b) \
     {                                                                \
@@ -164,6 +170,12 @@ SIMT_FLOAT16_PAIR_COMPARE(lt)
 SIMT_FLOAT16_PAIR_COMPARE(le)
 SIMT_FLOAT16_PAIR_COMPARE(gt)
 SIMT_FLOAT16_PAIR_COMPARE(ge)
+SIMT_FLOAT16_PAIR_COMPARE(equ)
+SIMT_FLOAT16_PAIR_COMPARE(neu)
+SIMT_FLOAT16_PAIR_COMPARE(ltu)
+SIMT_FLOAT16_PAIR_COMPARE(leu)
+SIMT_FLOAT16_PAIR_COMPARE(gtu)
+SIMT_FLOAT16_PAIR_COMPARE(geu)
 
 SIMT_FLOAT16_OPERATOR(+, __hadd, __hadd2)
 SIMT_FLOAT16_OPERATOR(-, __hsub, __hsub2)
