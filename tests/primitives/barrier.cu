@@ -66,8 +66,8 @@ __global__ void leave_kernel(int *out)
         if (threadIdx.x == blockDim.x - 1) sum = 0;
         const int here = __syncthreads_count(1);
         atomicAdd(&sum, 1);
-        __syncthreads();
-        if (threadIdx.x == blockDim.x - 1) out[round] = here == sum ? here : -1;
+        const bool all = __syncthreads_and(1), any = __syncthreads_or(0);
+        if (threadIdx.x == blockDim.x - 1) out[round] = here == sum && all && !any ? here : -1;
         __syncthreads();
     }
 }

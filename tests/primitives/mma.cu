@@ -13,7 +13,7 @@ enum kind { K8_F16, K8_TF32, K16_F16, K16_BF16 };
 
 __device__ uint32_t encode(enum kind kind, float x)
 {
-    if (kind == K8_TF32) return to_tf32(x);
+    if (kind == K8_TF32) return to_tf32(x) | 0x1abc; /* bits that the unit ignores */
     if (kind == K16_BF16) return __bfloat16_as_ushort(__float2bfloat16_rn(x));
     return __half_as_ushort(__float2half_rn(x));
 }
@@ -116,27 +116,30 @@ static void product(enum kind kind, const char *name)
 /* ---- ldmatrix ---------------------------------------------------------------------------------
  */
 
-/* Four 8 x 8 tiles; element (r, c) of tile m is 64 * m + 8 * r + c. Rows lie 24 elements apart. */
-__global__ void ldmatrix_kernel(uint32_t *out)
+/* Four 8 x 8 tiles; element (r, c) of tile m is 64 * m + 8 * r + c. Rows lie 24 elements apart. If
+ * `junk`, the lanes whose addresses x1 and x2 do not use pass one that leads nowhere. */
+__global__ void ldmatrix_kernel(uint32_t *out, bool junk)
 {
     __shared__ __align__(16) unsigned short tiles[32 * 24];
     const int lane = threadIdx.x;
     for (int c = 0; c < 8; c++)
         tiles[lane * 24 + c] = (unsigned short)(8 * lane + c);
     __syncwarp();
-    const void *row = &tiles[lane * 24];
+    const void *row = &tiles[lane * 24], *nowhere = (const void *)(uintptr_t)12345;
+    const void *row1 = junk && lane >= 8 ? nowhere : row;
+    const void *row2 = junk && lane >= 16 ? nowhere : row;
     uint32_t r1[1], r2[2], r4[4];
-    ldmatrix_x1(r1, row);
+    ldmatrix_x1(r1, row1);
     out[lane] = r1[0];
-    ldmatrix_x2(r2, row);
+    ldmatrix_x2(r2, row2);
     for (int i = 0; i < 2; i++)
         out[32 * (1 + i) + lane] = r2[i];
     ldmatrix_x4(r4, row);
     for (int i = 0; i < 4; i++)
         out[32 * (3 + i) + lane] = r4[i];
-    ldmatrix_x1_trans(r1, row);
+    ldmatrix_x1_trans(r1, row1);
     out[32 * 7 + lane] = r1[0];
-    ldmatrix_x2_trans(r2, row);
+    ldmatrix_x2_trans(r2, row2);
     for (int i = 0; i < 2; i++)
         out[32 * (8 + i) + lane] = r2[i];
     ldmatrix_x4_trans(r4, row);
@@ -147,7 +150,7 @@ __global__ void ldmatrix_kernel(uint32_t *out)
 static void loads(void)
 {
     uint32_t *d = device_zeros<uint32_t>(14 * 32), got[14][32];
-    ldmatrix_kernel<<<1, 32>>>(d);
+    ldmatrix_kernel<<<1, 32>>>(d, compute_capability() >= 80); /* below, all must be valid */
     FINISH();
     to_host(&got[0][0], d, 14 * 32);
     static const struct {

@@ -51,13 +51,13 @@ __global__ void sources_kernel(int *out)
     int *next = out + threadIdx.x;
     for (int v = IDX; v <= XOR; v++)
         for (int width = 1; width <= 32; width *= 2)
-            for (int operand = 0; operand < 32; operand++, next += 32)
+            for (int operand = 0; operand < 64; operand++, next += 32)
                 *next = shuffle(v, 0xffffffffu, (int)threadIdx.x, operand, width);
 }
 
 static void sources(void)
 {
-    const int count = 4 * 6 * 32 * 32;
+    const int count = 4 * 6 * 64 * 32;
     int *d = device_zeros<int>(count), *h = (int *)malloc(count * sizeof *h), i = 0;
     sources_kernel<<<1, 32>>>(d);
     FINISH();
@@ -67,10 +67,10 @@ static void sources(void)
     for (int v = IDX; v <= XOR; v++) {
         int wrong = 0;
         for (int width = 1; width <= 32; width *= 2)
-            for (int operand = 0; operand < 32; operand++)
+            for (int operand = 0; operand < 64; operand++)
                 for (int lane = 0; lane < 32; lane++, i++)
                     wrong += h[i] != ptx_source((enum variant)v, lane, operand, width);
-        tap_ok(wrong == 0, "%s: every width and operand", names[v]);
+        tap_ok(wrong == 0, "%s: every width, operands up to 63", names[v]);
     }
     free(h);
 }
