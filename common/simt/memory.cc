@@ -14,6 +14,9 @@
  */
 #include "simt/simt.h"
 
+extern "C" {
+#include "matrix/memory.h"
+}
 #include <map>
 #include <mutex>
 #include <sys/mman.h>
@@ -44,16 +47,8 @@ static arena &device = *new arena(); /* leaked: it must outlive static destructo
 
 void simt_host_memory(size_t *available, size_t *total)
 {
-    *available = *total = 0;
-    FILE *file = fopen("/proc/meminfo", "r");
-    if (!file) return;
-    char line[256];
-    while (fgets(line, sizeof line, file)) {
-        size_t kilobytes;
-        if (sscanf(line, "MemAvailable: %zu", &kilobytes) == 1) *available = kilobytes << 10;
-        if (sscanf(line, "MemTotal: %zu", &kilobytes) == 1) *total = kilobytes << 10;
-    }
-    fclose(file);
+    *total = (size_t)sysconf(_SC_PHYS_PAGES) * PAGE;
+    *available = min((size_t)memory_available(), *total);
 }
 
 static bool reserve(void)
