@@ -68,56 +68,77 @@ void simt_launch(const struct simt_launch_config *config, void (*entry)(void *),
                  size_t argument_bytes);
 }
 
-/* A kernel with its launch configuration, waiting for the arguments. */
-template <class Call> struct simt_configured_kernel {
+template <class Call, class... Arguments>
+void simt_launch_call(const simt_launch_config &config, Call call, Arguments... arguments)
+{
+    struct frame {
+        Call call;
+        std::tuple<Arguments...> arguments;
+    } all{call, std::tuple<Arguments...>(arguments...)};
+    simt_launch(
+        &config,
+        [](void *p) {
+            frame *f = static_cast<frame *>(p);
+            std::apply(f->call, f->arguments);
+        },
+        &all, sizeof all);
+}
+
+/* A kernel with its launch configuration, waiting for the arguments. `Pointer` is the type of its
+ * address, that of nullptr if the launch leaves template arguments to deduction. */
+template <class Pointer, class Call> struct simt_configured_kernel {
     simt_launch_config config;
     Call call;
 
     template <class... Arguments> void operator()(Arguments... arguments)
     {
-        struct frame {
-            Call call;
-            std::tuple<Arguments...> arguments;
-        } all{call, std::tuple<Arguments...>(arguments...)};
-        simt_launch(
-            &config,
-            [](void *p) {
-                frame *f = static_cast<frame *>(p);
-                std::apply(f->call, f->arguments);
-            },
-            &all, sizeof all);
+        simt_launch_call(config, call, arguments...);
+    }
+};
+
+/* The arguments become what the parameters are here already: as an integer NULL could become a
+ * pointer no more. */
+template <class... Parameters, class Call>
+struct simt_configured_kernel<void (*)(Parameters...), Call> {
+    simt_launch_config config;
+    Call call;
+
+    void operator()(Parameters... arguments) { simt_launch_call(config, call, arguments...); }
+    /* Default arguments make up the rest. */
+    template <class... Arguments>
+    requires(sizeof...(Arguments) < sizeof...(Parameters)) void operator()(Arguments... arguments)
+    {
+        simt_launch_call(config, call, arguments...);
     }
 };
 
 /* A kernel at the place where it is launched. */
-template <class Call> struct simt_kernel {
+template <class Pointer, class Call> struct simt_kernel {
     const char *name;
-    const void *kernel;
+    Pointer kernel;
     const char *file;
     int line;
     Call call;
 
-    simt_configured_kernel<Call> operator()(dim3 grid, dim3 block, size_t dynamic_shared_bytes = 0,
-                                            cudaStream_t = nullptr)
+    simt_configured_kernel<Pointer, Call>
+    operator()(dim3 grid, dim3 block, size_t dynamic_shared_bytes = 0, cudaStream_t = nullptr)
     {
-        return {{name, kernel, file, line, grid, block, dynamic_shared_bytes}, call};
+        return {{name, (const void *)kernel, file, line, grid, block, dynamic_shared_bytes}, call};
     }
 };
-template <class Call>
-simt_kernel(const char *, const void *, const char *, int, Call) -> simt_kernel<Call>;
+template <class Pointer, class Call>
+simt_kernel(const char *, Pointer, const char *, int, Call) -> simt_kernel<Pointer, Call>;
 
-/* The address of a kernel, for looking up what cudaFuncSetAttribute said about it. A launch that
- * leaves template arguments to deduction names no one kernel; SIMT_ADDRESS is NULL then. */
+/* The address of a kernel, for its parameters and for looking up what cudaFuncSetAttribute said
+ * about it. A launch that leaves template arguments to deduction names no one kernel; SIMT_ADDRESS
+ * is nullptr then. */
 struct simt_address {
-    template <class... P> static const void *of(void (*kernel)(P...))
-    {
-        return reinterpret_cast<const void *>(kernel);
-    }
+    template <class... P> static auto of(void (*kernel)(P...)) { return kernel; }
 };
 /* The parameter is there to make the question depend on a template argument: only then may its
  * answer be no. */
 #define SIMT_ADDRESS(...)                                                 \
-    [=](auto simt_type) -> const void * {                                 \
+    [=](auto simt_type) {                                                 \
         if constexpr (requires { decltype(simt_type)::of(__VA_ARGS__); }) \
             return decltype(simt_type)::of(__VA_ARGS__);                  \
         else                                                              \
