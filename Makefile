@@ -76,10 +76,11 @@ INCLUDES += -Icommon/simt/include
 CFLAGS_ALL += -Icommon/simt/include
 # -fno-strict-aliasing: CUDA C reinterprets float* as float4*, and nvcc allows it. -gdwarf-4: with
 # version 5 addr2line names the generated file instead of the .cu that #line gives.
-# -fsanitize=alignment: a GPU allows no misaligned access; common/simt/fault.cc reports it.
 CXXFLAGS_ALL := -std=c++20 $(OPTIMISE) -g -gdwarf-4 $(CXX_WARN) -fno-strict-aliasing \
-                -ffp-contract=off -fsanitize=alignment \
+                -ffp-contract=off \
                 -Wno-unknown-pragmas $(INCLUDES)
+# A GPU allows no misaligned access; common/simt/fault.cc reports what this finds.
+$(OUT)/%.cu.o: private CXXFLAGS_ALL += -fsanitize=alignment
 BACKEND_SOURCES := $(wildcard common/simt/*.cc common/simt/*.S)
 endif
 

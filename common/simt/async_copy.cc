@@ -12,6 +12,7 @@ struct async_copy {
     const void *global;
     int bytes, source_bytes;
     unsigned group;
+    const void *site; /* where it was started */
 };
 
 /* What one thread has started and not waited for, oldest first. */
@@ -44,14 +45,16 @@ static void grow(async_queue *q)
 }
 
 /* Carries out the oldest copies: those of groups before `group`. */
-static void arrive(async_queue *q, unsigned group)
+static void arrive(worker *self, async_queue *q, unsigned group)
 {
     size_t done = 0;
     for (; done < q->count && q->copies[done].group < group; done++) {
         const async_copy &c = q->copies[done];
+        self->async_site = c.site;
         memcpy(c.shared, c.global, (size_t)c.source_bytes);
         memset((char *)c.shared + c.source_bytes, 0, (size_t)(c.bytes - c.source_bytes));
     }
+    self->async_site = nullptr;
     q->count -= done;
     memmove(q->copies, q->copies + done, q->count * sizeof *q->copies);
 }
@@ -59,20 +62,21 @@ static void arrive(async_queue *q, unsigned group)
 void simt_async_finish(worker *self)
 {
     async_queue *q = my_queue(self);
-    arrive(q, q->group + 1);
+    arrive(self, q, q->group + 1);
     q->group = 0;
 }
 
 void simt_async_forget(worker *self)
 {
     if (!self->async_queues) return;
+    self->async_site = nullptr;
     for (int i = 0; i < MAX_BLOCK_THREADS; i++)
         self->async_queues[i].count = self->async_queues[i].group = 0;
 }
 
 extern "C" {
 
-void simt_async_copy(void *shared, const void *global, int bytes, int source_bytes)
+void simt_async_copy_start(void *shared, const void *global, int bytes, int source_bytes)
 {
     worker *self = simt_worker;
     if ((uintptr_t)shared % (unsigned)bytes || (uintptr_t)global % (unsigned)bytes)
@@ -88,7 +92,7 @@ void simt_async_copy(void *shared, const void *global, int bytes, int source_byt
                   bytes, source_bytes);
     async_queue *q = my_queue(self);
     if (q->count == q->capacity) grow(q);
-    q->copies[q->count++] = {shared, global, bytes, source_bytes, q->group};
+    q->copies[q->count++] = {shared, global, bytes, source_bytes, q->group, SIMT_CALLER};
 }
 
 void simt_async_commit(void)
@@ -98,15 +102,17 @@ void simt_async_commit(void)
 
 void simt_async_wait(int pending)
 {
-    async_queue *q = my_queue(simt_worker);
+    worker *self = simt_worker;
+    async_queue *q = my_queue(self);
     unsigned leave = (unsigned)pending;
-    if (q->group > leave) arrive(q, q->group - leave);
+    if (q->group > leave) arrive(self, q, q->group - leave);
 }
 
 /* Includes what has not been committed. */
 void simt_async_wait_all(void)
 {
-    async_queue *q = my_queue(simt_worker);
-    arrive(q, ++q->group);
+    worker *self = simt_worker;
+    async_queue *q = my_queue(self);
+    arrive(self, q, ++q->group);
 }
 }

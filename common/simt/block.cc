@@ -16,7 +16,6 @@ static bool run_warp(worker *self, warp *w)
     int index = next_lane(w, before_first_lane());
     if (index == NO_LANE) return false;
     lane *t = w->fresh >> index & 1 ? simt_start_lane(self, w, (unsigned)index) : w->lanes[index];
-    if (!t) return false;
     self->running = t;
     self->atomics_since_switch = 0;
     simt_switch(&self->scheduler_sp, t->sp);

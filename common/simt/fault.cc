@@ -1,5 +1,6 @@
 /*
- * fault.cc - signals: a kernel that crashes, and one that never ends.
+ * fault.cc - a kernel that crashes, one that reads or writes at a misaligned address, and one that
+ * never ends.
  *
  * A crash (SIGSEGV, SIGBUS, SIGFPE, SIGILL) of a lane must not end the process: the handler notes
  * what happened and changes the interrupted context so that, when the handler returns, the
@@ -109,6 +110,16 @@ static void on_crash(int signal, siginfo_t *info, void *context)
         if (CRASHES[i] == signal) sigaction(signal, &before[i], nullptr);
 }
 
+static bool others_can_run(const worker *self)
+{
+    for (unsigned i = 0; i < self->warps_used; i++) {
+        const warp *w = &self->warps[i];
+        uint32_t me = w == self->running->home ? self->running->bit : 0;
+        if ((w->ready | w->fresh) & ~me) return true;
+    }
+    return false;
+}
+
 void simt_fault_to_failure(worker *self)
 {
     const struct fault &f = self->fault;
@@ -116,11 +127,13 @@ void simt_fault_to_failure(worker *self)
     self->failed.culprit = self->running;
     /* The time limit may meet a lane on its way back from a wait, its return address in a register. */
     const void *last_wait = f.signal == SIGURG ? self->running->site : nullptr;
-    self->failed.site = simt_guilty_site(f.sites, f.site_count, last_wait);
+    self->failed.site =
+        self->async_site ? self->async_site : simt_guilty_site(f.sites, f.site_count, last_wait);
     char where[512];
     switch (f.signal) {
     case SIGFPE:
-        simt_note_failure(self, cudaErrorLaunchFailure, "integer division by zero");
+        simt_note_failure(self, cudaErrorLaunchFailure,
+                          "integer division by zero, or of the smallest integer by -1");
         return;
     case SIGILL:
         simt_note_failure(self, cudaErrorIllegalInstruction,
@@ -131,19 +144,20 @@ void simt_fault_to_failure(worker *self)
         simt_note_failure(
             self, cudaErrorLaunchTimeout,
             "time limit: this block has run for %d s (SIMT_TIMEOUT): an endless loop, "
-            "or a thread waiting for what another one has yet to write",
-            simt_settings.timeout);
+            "or a thread waiting for what another one has yet to write%s",
+            simt_settings.timeout,
+            others_can_run(self) ? " (a loop of plain reads lets nobody else run; see "
+                                   "cuda_runtime_api.h)"
+                                 : "");
         return;
     }
     if (f.on_stack_guard) {
         simt_note_failure(self, cudaErrorHardwareStackError,
                           "stack overflow: a thread has 64 KB for its local variables and calls");
-    } else if ((f.signal == SIGBUS && f.code == BUS_ADRALN) ||
-               (f.signal == SIGSEGV && f.code == SI_KERNEL)) {
-        /* x86 does not tell the address then. */
-        simt_note_failure(self, cudaErrorMisalignedAddress,
-                          "misaligned access: a vector's address must be a multiple of its size "
-                          "(or an address no memory can have)");
+    } else if (f.signal == SIGSEGV && f.code == SI_KERNEL) {
+        /* x86 does not tell which. */
+        simt_note_failure(self, cudaErrorIllegalAddress,
+                          "illegal address: one that no memory can have");
     } else {
         if (simt_memory_holds((const void *)f.address))
             simt_memory_describe(f.address, where, sizeof where);
@@ -160,6 +174,28 @@ void simt_fault_to_failure(worker *self)
         simt_note_failure(self, cudaErrorIllegalAddress, "illegal address 0x%zx: %s",
                           (size_t)f.address, where);
     }
+}
+
+/* ---- misaligned accesses -------------------------------------------------------------------- */
+
+/* The processor lets most of them pass, a GPU none. So the compiler checks each access
+ * (-fsanitize=alignment) and calls this function, which libubsan has otherwise. */
+struct type_mismatch {
+    struct {
+        const char *file;
+        uint32_t line, column;
+    } place;
+    const void *type;
+    unsigned char log_alignment, kind;
+};
+
+extern "C" void __ubsan_handle_type_mismatch_v1(const type_mismatch *mismatch, uintptr_t address)
+{
+    if (!simt_worker || !simt_worker->running) return; /* host code: as without the check */
+    simt_fail(cudaErrorMisalignedAddress, SIMT_CALLER,
+              "misaligned access: a vector's address must be a multiple of its size, and 0x%zx is "
+              "none of %u",
+              (size_t)address, 1u << mismatch->log_alignment);
 }
 
 /* ---- the watch ----------------------------------------------------------------------------- */

@@ -16,8 +16,7 @@ static const size_t STRIDE = USABLE + 2 * PAGE + 9 * 64;
 static const int MAX_GUARDS = 16 * 1024;
 static int guards;
 
-/* Maps 32 more stacks. A stack is STRIDE bytes, and the first whole page in it is its guard. They
- * count only when all is done: the time limit may throw the running lane out of here. */
+/* Maps 32 more stacks. A stack is STRIDE bytes, and the first whole page in it is its guard. */
 static bool map_stacks(worker *self)
 {
     void *mapping = mmap(nullptr, WARP_LANES * STRIDE, PROT_READ | PROT_WRITE,
@@ -35,9 +34,17 @@ static bool map_stacks(worker *self)
         self->stacks[self->stack_count + i] = at_end;
         self->idle_stacks[self->idle_count + i] = at_end;
     }
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
     self->stack_count += WARP_LANES;
     self->idle_count += WARP_LANES;
+    return true;
+}
+
+/* Before the first block, not when a lane needs one: an OS thread that gets none can still leave
+ * the blocks to the others. Until a stack is used it takes no memory, only addresses. */
+bool simt_stacks_open(worker *self, unsigned threads)
+{
+    while (self->stack_count < threads)
+        if (!map_stacks(self)) return false;
     return true;
 }
 
@@ -123,12 +130,6 @@ static void lane_main(void)
 
 lane *simt_start_lane(worker *self, warp *w, unsigned index)
 {
-    if (self->idle_count == 0 && !map_stacks(self)) {
-        const lane *running = self->running;
-        if (running) simt_fail(cudaErrorMemoryAllocation, nullptr, "no memory left for a stack");
-        simt_note_failure(self, cudaErrorMemoryAllocation, "no memory left for a stack");
-        return nullptr;
-    }
     lane *t = self->idle_stacks[--self->idle_count];
     t->successor = nullptr;
     become(t, self, w, index);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 __thread worker *simt_worker;
+static __thread int os_thread; /* what the system calls this thread; 0 until asked */
 worker *simt_workers[MAX_OS_THREADS];
 settings simt_settings;
 
@@ -46,22 +47,26 @@ __attribute__((constructor)) static void read_settings(void)
         fprintf(stderr, "simt: SIMT_ORDER=%s is neither forward nor reverse: ignored\n", order);
 }
 
-/* The worker of OS thread `index` of a launch. Workers are kept; the OS threads behind them may
- * change from launch to launch. */
-static worker *enter_worker(int index)
+/* The worker of OS thread `index` of a launch, NULL if there is no memory for it. Workers are kept;
+ * the OS threads behind them may change from launch to launch. */
+static worker *enter_worker(int index, unsigned block_threads)
 {
     if (!simt_workers[index]) {
         void *p = mmap(nullptr, sizeof(worker), PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (p == MAP_FAILED) return nullptr;
         worker *fresh = (worker *)p;
-        if (!simt_shared_open(fresh)) return nullptr;
+        if (!simt_shared_open(fresh)) {
+            munmap(p, sizeof(worker));
+            return nullptr;
+        }
         __atomic_store_n(&simt_workers[index], fresh, __ATOMIC_RELEASE);
     }
     worker *self = simt_workers[index];
-    static __thread int os_thread;
+    if (!simt_stacks_open(self, block_threads)) return nullptr;
     if (!os_thread) os_thread = (int)syscall(SYS_gettid);
-    if (self->os_thread != os_thread) {
+    /* The number alone would not do: Linux gives that of a thread which has ended to another. */
+    if (simt_worker != self || self->os_thread != os_thread) {
         simt_worker = self;
         self->thread_local_block = simt_thread_local_block(&self->thread_local_bytes);
         simt_faults_prepare_thread(self);
@@ -89,7 +94,7 @@ static void stop_others(const launch *job, const worker *self)
 
 void simt_work(launch *job, int index)
 {
-    worker *self = enter_worker(index);
+    worker *self = enter_worker(index, job->block_threads);
     if (!self) return;      /* others will do its share; see simt_launch for the first */
     self->blocks_started++; /* for the watch: this is not the block of some launch long ago */
     __atomic_store_n(&self->job, job, __ATOMIC_SEQ_CST);
@@ -126,6 +131,15 @@ static cudaError_t check_launch(const simt_launch_config *c)
     if (g.x > 0x7fffffffu || g.y > 65535 || g.z > 65535) return cudaErrorInvalidConfiguration;
     if (b.x > 1024 || b.y > 1024 || b.z > 64 || threads > MAX_BLOCK_THREADS)
         return cudaErrorInvalidConfiguration;
+    size_t static_bytes = simt_static_shared_bytes(c->kernel);
+    if (static_bytes > SHARED_DEFAULT_BYTES) {
+        fprintf(
+            stderr,
+            "simt: error: kernel %s has %zu bytes of static shared memory: nvcc compiles no more "
+            "than %d; more has to be dynamic\n    launched at %s:%d\n",
+            c->name, static_bytes, SHARED_DEFAULT_BYTES, c->file, c->line);
+        return cudaErrorInvalidValue;
+    }
     if (c->dynamic_shared_bytes > simt_dynamic_limit(c->kernel)) return cudaErrorInvalidValue;
     return cudaSuccess;
 }
@@ -147,10 +161,9 @@ extern "C" void simt_launch(const simt_launch_config *config, void (*entry)(void
     job.argument_bytes = argument_bytes;
     job.block_threads = config->block.x * config->block.y * config->block.z;
     job.blocks = (uint64_t)config->grid.x * config->grid.y * config->grid.z;
-    job.static_shared = simt_shared_variables(config->kernel, &job.static_shared_count);
 
     simt_faults_install();
-    if (!enter_worker(0)) {
+    if (!enter_worker(0, job.block_threads)) {
         simt_error(cudaErrorMemoryAllocation);
         return;
     }

@@ -43,8 +43,12 @@ void simt_work_together(launch *job)
     int wanted = job->threads - 1;
     {
         std::lock_guard<std::mutex> lock(crew.lock);
-        for (; crew.helpers < wanted; crew.helpers++)
-            std::thread(help, crew.helpers + 1).detach();
+        try {
+            for (; crew.helpers < wanted; crew.helpers++)
+                std::thread(help, crew.helpers + 1).detach();
+        } catch (const std::exception &) {
+            wanted = crew.helpers; /* the system gives no more: these will do */
+        }
         crew.open = job;
         crew.serial++;
     }

@@ -240,16 +240,9 @@ size_t simt_dynamic_limit(const void *kernel)
     std::lock_guard<std::mutex> guard(opted.lock);
     if (!kernel) return (size_t)max((int)SHARED_DEFAULT_BYTES, opted.most);
     auto it = opted.bytes.find(kernel);
-    return it == opted.bytes.end() ? (size_t)SHARED_DEFAULT_BYTES : (size_t)it->second;
-}
-
-static size_t static_shared_bytes(const void *kernel)
-{
-    size_t count, bytes = 0;
-    const shared_variable *variables = simt_shared_variables(kernel, &count);
-    for (size_t i = 0; i < count; i++)
-        bytes += variables[i].bytes;
-    return bytes;
+    if (it != opted.bytes.end()) return (size_t)it->second;
+    const size_t used = simt_static_shared_bytes(kernel);
+    return used < SHARED_DEFAULT_BYTES ? SHARED_DEFAULT_BYTES - used : 0;
 }
 
 extern "C" {
@@ -262,7 +255,7 @@ cudaError_t cudaFuncSetAttribute(const void *kernel, enum cudaFuncAttribute attr
     case cudaFuncAttributePreferredSharedMemoryCarveout:
         return value < -1 || value > 100 ? simt_error(cudaErrorInvalidValue) : cudaSuccess;
     case cudaFuncAttributeMaxDynamicSharedMemorySize: {
-        int room = SHARED_OPTIN_BYTES - (int)static_shared_bytes(kernel);
+        int room = SHARED_OPTIN_BYTES - (int)simt_static_shared_bytes(kernel);
         if (value < 0 || value > room) return simt_error(cudaErrorInvalidValue);
         std::lock_guard<std::mutex> guard(opted.lock);
         opted.bytes[kernel] = value;
@@ -278,7 +271,7 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const v
     NEED_DEVICE();
     if (!kernel) return simt_error(cudaErrorInvalidDeviceFunction);
     *attributes = {};
-    attributes->sharedSizeBytes = static_shared_bytes(kernel);
+    attributes->sharedSizeBytes = simt_static_shared_bytes(kernel);
     attributes->maxThreadsPerBlock = MAX_BLOCK_THREADS;
     attributes->ptxVersion = attributes->binaryVersion = 90;
     attributes->maxDynamicSharedSizeBytes = (int)simt_dynamic_limit(kernel);
@@ -298,7 +291,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const voi
     const int most_warps = 64, most_blocks = 32;
     const size_t most_shared = 228 << 10, reserved = 1 << 10;
     int warps = (block_threads + WARP_LANES - 1) / WARP_LANES;
-    size_t shared = static_shared_bytes(kernel) + dynamic_shared_bytes + reserved;
+    size_t shared = simt_static_shared_bytes(kernel) + dynamic_shared_bytes + reserved;
     *blocks = 0;
     if (block_threads <= MAX_BLOCK_THREADS)
         *blocks = min(min(most_warps / warps, most_blocks), (int)(most_shared / shared));

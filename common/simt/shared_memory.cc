@@ -1,7 +1,9 @@
 /*
  * shared_memory.cc - the shared memory of a block.
  *
- * Static: __shared__ variables are thread-local ones of the OS thread that runs the block.
+ * Static: __shared__ variables are thread-local ones of the OS thread that runs the block. Those of
+ * the whole program are poisoned, since a __device__ function may have some too, and nothing here
+ * tells which functions a kernel calls.
  * Dynamic: it ends where a page begins that nobody may touch, so that an access past its end faults
  * - at once where its size is a multiple of 128 bytes, which is its alignment, and within 127 bytes
  * otherwise. A kernel launched without dynamic shared memory faults when it touches any.
@@ -27,9 +29,10 @@ void simt_shared_poison(worker *self)
     size_t bytes = job->config.dynamic_shared_bytes;
     self->shared = self->shared_end - (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     memset(self->shared, 0xff, (size_t)(self->shared_end - self->shared));
-    for (size_t i = 0; i < job->static_shared_count; i++)
-        memset(self->thread_local_block + job->static_shared[i].offset, 0xff,
-               job->static_shared[i].bytes);
+    size_t count;
+    const shared_range *ranges = simt_static_shared(&count);
+    for (size_t i = 0; i < count; i++)
+        memset(self->thread_local_block + ranges[i].offset, 0xff, ranges[i].bytes);
 }
 
 bool simt_shared_holds(const worker *self, const void *pointer, size_t bytes)

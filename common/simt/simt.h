@@ -10,7 +10,7 @@
  *   mma.cc, async_copy.cc, atomics.cc   the instructions of those names
  *   memory.cc          device memory
  *   shared_memory.cc   a block's shared memory
- *   fault.cc           signals and the time limit
+ *   fault.cc           signals, misaligned accesses and the time limit
  *   report.cc          the text of a failure
  *   source_line.cc     from code address to source line
  *   symbols.cc         the program's own symbol table
@@ -111,9 +111,7 @@ struct launch {
     size_t argument_bytes;
     unsigned block_threads;
     uint64_t blocks;
-    int threads;                                 /* OS threads that may share them */
-    const struct shared_variable *static_shared; /* of the kernel, to be poisoned */
-    size_t static_shared_count;
+    int threads;   /* OS threads that may share them */
     uint64_t next; /* the first block nobody has taken; atomic */
     int stop;      /* set once an error has been found; atomic */
 };
@@ -146,6 +144,7 @@ struct worker {
     const void *barrier_site;
     bool barrier_sites_differ;
 
+    const void *async_site; /* the asynchronous copy being carried out, NULL if none is */
     unsigned char *shared, *shared_end; /* dynamic shared memory of the block */
     unsigned char *thread_local_block;  /* what static __shared__ variables are offsets into */
     size_t thread_local_bytes;
@@ -200,6 +199,8 @@ void simt_work_together(launch *job);
 /* Runs one block; false if it failed, with the reason in self->failed. */
 bool simt_run_block(worker *self, uint64_t number);
 
+/* Gives the worker stacks for a block of that many threads; false if there is no memory left. */
+bool simt_stacks_open(worker *self, unsigned threads);
 /* Makes the lane `index` of `w` start on an idle stack. */
 lane *simt_start_lane(worker *self, warp *w, unsigned index);
 /* Forgets every lane: all stacks become idle. */
@@ -276,11 +277,14 @@ uintptr_t simt_load_address(void);
 bool simt_in_program_text(uintptr_t address);
 bool simt_in_program_data(uintptr_t address);
 
-/* A kernel's own static __shared__ variables, as offsets into the thread-local block. */
-struct shared_variable {
+/* The static __shared__ variables of the program, as offsets into the thread-local block. */
+struct shared_range {
     size_t offset, bytes;
 };
-const shared_variable *simt_shared_variables(const void *kernel, size_t *count);
+const shared_range *simt_static_shared(size_t *count);
+/* The size of a kernel's own ones, 0 if it is NULL. Those of the __device__ functions that it calls
+ * are not in it: nothing here tells which these are. */
+size_t simt_static_shared_bytes(const void *kernel);
 /* This OS thread's thread-local block of the program. */
 unsigned char *simt_thread_local_block(size_t *bytes);
 

@@ -1,8 +1,9 @@
 /*
- * symbols.cc - where the program lies in memory, and which static __shared__ variables each kernel
- * has. The latter is read once from the program's own symbol table: a variable `s` of a kernel
- * `_Z3fooPf` is the thread-local object `_ZZ3fooPfE1s`. A stripped program has no such table; then
- * static shared memory is not poisoned, and nothing else is lost.
+ * symbols.cc - where the program lies in memory, and which static __shared__ variables it has. The
+ * latter is read once from its own symbol table: a variable `s` of a function `_Z3fooPf` is the
+ * thread-local object `_ZZ3fooPfE1s`. Any other thread-local variable inside a function would be
+ * taken for one, so this backend has none. A stripped program has no such table; then static shared
+ * memory is neither poisoned nor counted, and nothing else is lost.
  */
 #include "simt/simt.h"
 
@@ -69,7 +70,10 @@ unsigned char *simt_thread_local_block(size_t *bytes)
 /* The symbol table, as far as it matters here. */
 struct symbol_table {
     std::map<uintptr_t, std::string> functions; /* by address in the file */
-    std::map<std::string, shared_variable> thread_locals;
+    /* The static __shared__ variables: by name, for a kernel's; and all, size by offset. (Static
+     * functions of two files may have the same name.) */
+    std::map<std::string, size_t> shared_bytes;
+    std::map<size_t, size_t> shared;
 };
 
 static symbol_table read_symbols(void)
@@ -95,7 +99,7 @@ static symbol_table read_symbols(void)
             if (type == STT_FUNC && symbol.st_value)
                 table.functions[symbol.st_value] = name;
             else if (type == STT_TLS && strncmp(name, "_ZZ", 3) == 0)
-                table.thread_locals[name] = {symbol.st_value, symbol.st_size};
+                table.shared[symbol.st_value] = table.shared_bytes[name] = symbol.st_size;
         }
     }
     munmap(image, size);
@@ -109,32 +113,52 @@ static std::string variable_prefix(const std::string &function)
     return "_ZZ" + std::to_string(function.size()) + function + "E"; /* extern "C" */
 }
 
-const shared_variable *simt_shared_variables(const void *kernel, size_t *count)
+/* Leaked: used until the process ends. */
+static const symbol_table &symbols(void)
 {
-    *count = 0;
-    if (!kernel) return nullptr;
-    /* Leaked: used until the process ends. */
-    static std::mutex &lock = *new std::mutex;
-    static std::map<const void *, std::vector<shared_variable>> &known =
-        *new std::map<const void *, std::vector<shared_variable>>;
     static const symbol_table &table = *new symbol_table(read_symbols());
-    static const uintptr_t base = simt_load_address();
+    return table;
+}
 
+/* Neighbours as one, so that few calls of memset do. */
+static std::vector<shared_range> *join_shared_variables(void)
+{
+    auto *joined = new std::vector<shared_range>;
+    for (const auto &[offset, bytes] : symbols().shared)
+        if (!joined->empty() && joined->back().offset + joined->back().bytes == offset)
+            joined->back().bytes += bytes;
+        else
+            joined->push_back({offset, bytes});
+    return joined;
+}
+
+const shared_range *simt_static_shared(size_t *count)
+{
+    static const std::vector<shared_range> &all = *join_shared_variables();
+    *count = all.size();
+    return all.data();
+}
+
+static size_t count_static_shared(const void *kernel)
+{
+    auto function = symbols().functions.find((uintptr_t)kernel - simt_load_address());
+    if (function == symbols().functions.end()) return 0;
+    const std::string prefix = variable_prefix(function->second);
+    size_t bytes = 0;
+    const auto &variables = symbols().shared_bytes;
+    for (auto it = variables.lower_bound(prefix);
+         it != variables.end() && it->first.compare(0, prefix.size(), prefix) == 0; ++it)
+        bytes += it->second;
+    return bytes;
+}
+
+size_t simt_static_shared_bytes(const void *kernel)
+{
+    if (!kernel) return 0;
+    static std::mutex &lock = *new std::mutex;
+    static std::map<const void *, size_t> &known = *new std::map<const void *, size_t>;
     std::lock_guard<std::mutex> guard(lock);
-    auto cached = known.find(kernel);
-    if (cached == known.end()) {
-        std::vector<shared_variable> found;
-        auto function = table.functions.find((uintptr_t)kernel - base);
-        if (function != table.functions.end()) {
-            std::string prefix = variable_prefix(function->second);
-            auto it = table.thread_locals.lower_bound(prefix);
-            for (; it != table.thread_locals.end() &&
-                   it->first.compare(0, prefix.size(), prefix) == 0;
-                 ++it)
-                found.push_back(it->second);
-        }
-        cached = known.emplace(kernel, found).first;
-    }
-    *count = cached->second.size();
-    return cached->second.data();
+    auto it = known.find(kernel);
+    if (it == known.end()) it = known.emplace(kernel, count_static_shared(kernel)).first;
+    return it->second;
 }

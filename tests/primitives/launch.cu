@@ -72,6 +72,15 @@ __global__ void other_dynamic_kernel(int *last)
     *last = words[0] = 1;
 }
 
+__global__ void static_kernel(int *last)
+{
+    extern __shared__ int dynamic[];
+    __shared__ int words[10 << 10];
+    words[threadIdx.x] = dynamic[threadIdx.x] = threadIdx.x;
+    __syncthreads();
+    *last = words[31] + dynamic[31];
+}
+
 /* The guide says cudaErrorInvalidConfiguration; the runtime of CUDA 13 on an H200 calls the same
  * limits an invalid value. */
 static bool is_refusal(cudaError_t want, cudaError_t got)
@@ -118,6 +127,23 @@ static void limits(void)
     tap_ok(last == (most - 1) % 256, "a kernel uses all of it");
     other_dynamic_kernel<<<1, 1, most>>>(d);
     tap_ok(cudaGetLastError() == cudaErrorInvalidValue, "another kernel has to ask for itself");
+
+    const int used = 40 << 10, room = most - used;
+    d = device_zeros<int>(1);
+    static_kernel<<<1, 32, (48 << 10) - used>>>(d);
+    FINISH();
+    static_kernel<<<1, 32, (48 << 10) - used + 4>>>(d);
+    tap_ok(cudaGetLastError() == cudaErrorInvalidValue,
+           "static and dynamic shared memory are 48 KB together");
+    tap_ok(cudaFuncSetAttribute(static_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                room + 1) == cudaErrorInvalidValue,
+           "static memory is not there to be asked for");
+    cudaGetLastError();
+    CUDA(cudaFuncSetAttribute(static_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, room));
+    static_kernel<<<1, 32, room>>>(d);
+    FINISH();
+    to_host(&last, d, 1);
+    tap_ok(last == 62, "the rest is");
 }
 
 /* ---- arguments, templates, function pointers ------------------------------------------------- */
@@ -136,6 +162,10 @@ __global__ void arguments_kernel(bag b, char c, long long l, float f, const bag 
         atomicAdd(b.out, 1);
 }
 
+__global__ void null_kernel(const int *null, int *out, long long zero)
+{
+    if (!null && zero == 0) *out = 1;
+}
 template <int A, class T> __global__ void template_kernel(T *out, T x)
 {
     *out = x + A;
@@ -155,7 +185,7 @@ __global__ void subtract_kernel(int *out, int x)
 
 static void launches(void)
 {
-    int *d = device_zeros<int>(4), h[4];
+    int *d = device_zeros<int>(5), h[5];
     bag b = {'b', 2.5, {0, -1, -2, -3, -4}, d};
     arguments_kernel<<<dim3(2, 3), dim3(4, 5)>>>(b, 'c', 1LL << 40, 0.5f, nullptr);
     template_kernel<(3 > 2 ? 40 : 0), int><<<1, 1>>>(d + 1, 2);
@@ -163,8 +193,10 @@ static void launches(void)
     void (*table[])(int *, int) = {add_kernel, subtract_kernel};
     for (int i = 0; i < 2; i++)
         table[i]<<<1, 1>>>(d + 3, 50 + 8 * i);
+    null_kernel<<<1, 1>>>(NULL, d + 4, 0);
     FINISH();
-    to_host(h, d, 4);
+    to_host(h, d, 5);
+    tap_ok(h[4] == 1, "NULL for a pointer, int for long long");
     tap_ok(h[0] == 120, "arguments of every size reach all 120 threads");
     tap_ok(h[1] == 42, "a template kernel with an expression among its arguments");
     tap_ok(h[2] == 42, "a template kernel with deduced arguments");

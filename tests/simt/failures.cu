@@ -6,8 +6,10 @@
 
 #include "device/async_copy.cuh"
 #include "device/mma.cuh"
+#include "device/vec.cuh"
 #include "device/warp.cuh"
 #include <assert.h>
+#include <limits.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -166,17 +168,53 @@ __global__ void dynamic_kernel(int i)
     extern __shared__ int s[];
     HERE, s[i] = 1;
 }
-__global__ void misaligned_kernel(float4 *out, const float *in)
+/* Each way to touch memory, at an address that is a multiple of 2 only, or of 4 only. */
+enum { WHOLE, ELEMENTS, LDG, PAIR, INTEGERS, LOAD, STORE, WORD, WAYS };
+__global__ void misaligned_kernel(int way, float *p, float4 *out)
 {
-    HERE, out[threadIdx.x] = *(const float4 *)(in + 1);
+    float pair[2] = {1, 2};
+    float4 v = {};
+    if (way == WHOLE) HERE, *out = *(const float4 *)(p + 1);
+    if (way == ELEMENTS) {
+        HERE, v = *(const float4 *)(p + 1);
+        out->x = v.x + v.y + v.z + v.w;
+    }
+    if (way == LDG) {
+        HERE, v = __ldg((const float4 *)(p + 2));
+        out->x = v.x + v.w;
+    }
+    if (way == PAIR) HERE, out->x = ((const float2 *)(p + 1))->y;
+    if (way == INTEGERS) HERE, *(int2 *)(p + 1) = make_int2(3, 4);
+    if (way == LOAD) {
+        HERE, load_vector(pair, p + 1);
+        out->x = pair[0] + pair[1];
+    }
+    if (way == STORE) HERE, store_vector(p + 1, pair);
+    if (way == WORD) HERE, out->x = *(const int *)((const char *)p + 2);
+}
+__global__ void no_address_kernel(int *p)
+{
+    HERE, *p = *(const int *)(uintptr_t)0x4142434445464748;
+}
+__global__ void bad_async_copy_kernel(const int *in)
+{
+    __shared__ int s;
+    HERE, async_copy<4>(&s, in);
+}
+__global__ void waited_async_copy_kernel(const int *in, int *out)
+{
+    __shared__ int s;
+    HERE, async_copy<4>(&s, in);
+    async_wait_all();
+    *out = s;
 }
 __global__ void odd_atomic_kernel(char *p)
 {
     HERE, atomicAdd((int *)(p + 2), 1);
 }
-__global__ void divide_kernel(int *p, int zero)
+__global__ void divide_kernel(int *p, int x, int y)
 {
-    HERE, p[threadIdx.x] = 100 / zero;
+    HERE, p[threadIdx.x] = x / y;
 }
 __global__ void trap_kernel(int *p)
 {
@@ -190,6 +228,16 @@ __global__ void assert_kernel(const int *p)
 __global__ void loop_kernel(volatile int *p)
 {
     while (p[0] == 0) {
+    }
+}
+/* Warp 0 waits for warp 1 and never lets it run. */
+__global__ void spin_kernel()
+{
+    __shared__ volatile int flag;
+    if (threadIdx.x == 0) flag = 0;
+    __syncthreads();
+    if (threadIdx.x == 32) flag = 1;
+    while (threadIdx.x == 0 && flag == 0) {
     }
 }
 __global__ void barrier_loop_kernel(volatile int *p)
@@ -333,6 +381,11 @@ static void host_null(void)
     volatile int *p = nullptr;
     *p = 1;
 }
+static void host_misaligned(void)
+{
+    char bytes[8] = {};
+    if (*(volatile int *)(bytes + ((uintptr_t)bytes % 2 ? 2 : 1)) != 0) abort();
+}
 static void host_assert(void)
 {
     const volatile int two = 2;
@@ -398,14 +451,21 @@ int main(int, char **argv)
     CASE(dynamic, 1, 1, 256, (64), cudaErrorIllegalAddress,
          "0 bytes past the end of the block's dynamic shared memory (256 bytes)");
     CASE(dynamic, 1, 1, 0, (0), cudaErrorIllegalAddress, "dynamic shared memory (0 bytes)");
-#ifdef __x86_64__ /* AArch64 allows it */
-    CASE(misaligned, 1, 2, 0, ((float4 *)memory, (float *)memory), cudaErrorMisalignedAddress,
-         "misaligned access");
-#endif
+    for (int way = 0; way < WAYS; way++) {
+        CASE(misaligned, 1, 2, 0, (way, (float *)memory, (float4 *)memory),
+             cudaErrorMisalignedAddress,
+             "misaligned access: a vector's address must be a multiple of its size");
+    }
+    CASE(bad_async_copy, 1, 1, 0, (memory + 1024), cudaErrorIllegalAddress, "past the end of");
+    CASE(waited_async_copy, 1, 1, 0, (memory + 1024, memory), cudaErrorIllegalAddress,
+         "past the end of");
     CASE(odd_atomic, 1, 1, 0, ((char *)memory), cudaErrorMisalignedAddress,
          "is not a multiple of 4");
 #ifdef __x86_64__ /* where the processor notices */
-    CASE(divide, 1, 1, 0, (memory, 0), cudaErrorLaunchFailure, "integer division by zero");
+    CASE(divide, 1, 1, 0, (memory, 100, 0), cudaErrorLaunchFailure, "integer division by zero");
+    CASE(divide, 1, 1, 0, (memory, INT_MIN, -1), cudaErrorLaunchFailure,
+         "or of the smallest integer by -1");
+    CASE(no_address, 1, 1, 0, (memory), cudaErrorIllegalAddress, "one that no memory can have");
 #endif
     CASE(trap, 4, 32, 0, (memory), cudaErrorLaunchFailure, "__trap() was called",
          "block (2,0,0) thread (5,0,0)");
@@ -414,6 +474,8 @@ int main(int, char **argv)
     CASE(loop, 1, 2, 0, (memory), cudaErrorLaunchTimeout, "time limit: this block has run for 1 s",
          "at tests/simt/failures.cu:", "warp 0 lanes 0x00000001 can run",
          "warp 0 lanes 0x00000002 have not started");
+    CASE(spin, 1, 64, 0, (), cudaErrorLaunchTimeout, "a loop of plain reads lets nobody else run",
+         "warp 1 lanes 0xffffffff can run");
     CASE(barrier_loop, 1, 64, 0, (memory), cudaErrorLaunchTimeout, "time limit",
          "    at tests/simt/failures.cu:");
     CASE(shuffle_loop, 1, 64, 0, (memory), cudaErrorLaunchTimeout, "time limit",
@@ -432,6 +494,7 @@ int main(int, char **argv)
     sticky();
 
     tap_ok(signal_of(host_null) == SIGSEGV, "a null pointer in host code is a segmentation fault");
+    tap_ok(signal_of(host_misaligned) == 0, "a misaligned access in host code passes");
     tap_ok(signal_of(host_assert) == SIGABRT, "a failed assertion in host code aborts");
     return tap_done();
 }

@@ -5,6 +5,9 @@
 #include "tests/primitives/primitives.h"
 
 #include "device/async_copy.cuh"
+extern "C" {
+#include "matrix/memory.h"
+}
 #include <cuda_fp16.h>
 #include <unistd.h>
 
@@ -81,6 +84,9 @@ static void reuse(void)
 
     size_t available, total;
     CUDA(cudaMemGetInfo(&available, &total));
+    const double left = (double)min(memory_available(), (int64_t)total);
+    tap_ok(fabs((double)available - left) < 0.1 * left,
+           "as much is available as host code is told");
     refused(cudaErrorMemoryAllocation, cudaMalloc(&p, available + (available >> 4)),
             "more than the machine has available");
     tap_ok(p == nullptr, "gives no pointer");
@@ -148,6 +154,44 @@ __global__ void dynamic_kernel(unsigned *not_ff, int words)
         s[i] = 7;
 }
 
+/* A __device__ function may have shared memory of its own. */
+__device__ __noinline__ unsigned exchange(unsigned x)
+{
+    __shared__ unsigned words[64];
+    const unsigned old = words[threadIdx.x];
+    words[threadIdx.x] = x;
+    return old;
+}
+__global__ void calling_kernel(unsigned *not_ff)
+{
+    if (exchange(threadIdx.x) != 0xffffffffu) atomicAdd(not_ff, 1u);
+}
+
+__global__ void large_kernel(int *out)
+{
+    __shared__ int s[13000];
+    s[threadIdx.x] = out[threadIdx.x];
+    __syncthreads();
+    out[threadIdx.x] = s[threadIdx.x + 1];
+}
+static int large_child(void)
+{
+    large_kernel<<<1, 32>>>(device_zeros<int>(32));
+    return cudaGetLastError() == cudaErrorInvalidValue ? 0 : 1;
+}
+
+static void large(void)
+{
+    char command[100], said[1000] = "";
+    snprintf(command, sizeof command, "exec /proc/%d/exe large 2>&1", (int)getpid());
+    FILE *f = popen(command, "r");
+    const size_t length = f ? fread(said, 1, sizeof said - 1, f) : 0;
+    said[length] = 0;
+    const int status = f ? pclose(f) : -1;
+    tap_ok(status == 0 && strstr(said, "kernel large_kernel has 52000 bytes of static shared"),
+           "more than 48 KB of static shared memory is refused, and said");
+}
+
 static void shared_memory(void)
 {
     unsigned *d = device_zeros<unsigned>(1), *out = device_zeros<unsigned>(64), bad;
@@ -157,6 +201,11 @@ static void shared_memory(void)
     FINISH();
     to_host(&bad, d, 1);
     tap_ok(bad == 0, "static shared memory is all 0xFF bytes when a block begins");
+    d = device_zeros<unsigned>(1);
+    calling_kernel<<<100, 64>>>(d);
+    FINISH();
+    to_host(&bad, d, 1);
+    tap_ok(bad == 0, "that of a __device__ function, too");
     d = device_zeros<unsigned>(1);
     for (int words : {1, 31, 32, 1000, 12000})
         dynamic_kernel<<<50, 64, words * sizeof(unsigned)>>>(d, words);
@@ -196,10 +245,12 @@ static void asynchronous(void)
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "small") == 0) return small_child();
+    if (argc > 1 && strcmp(argv[1], "large") == 0) return large_child();
     device_memory();
     reuse();
     small();
     shared_memory();
+    large();
     asynchronous();
     return tap_done();
 }

@@ -8,6 +8,8 @@
 #include "tests/primitives/primitives.h"
 
 #include "device/warp.cuh"
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #include <dirent.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -58,6 +60,92 @@ __global__ void one_of_many_kernel(volatile int *p)
     }
 }
 
+/* One cell for each atomic function, used by all threads. What is added is taken away again; the
+ * extremes climb, each thread from where it found them, and none may ever see less than it left. */
+struct cells {
+    float f32;
+    double f64;
+    __half f16;
+    __half2 f16x2;
+    __nv_bfloat16 bf16;
+    __nv_bfloat162 bf16x2;
+    unsigned inc, dec;
+    int max32, min32;
+    unsigned umax32, umin32;
+    long long max64, min64;
+    unsigned long long umax64, umin64;
+    unsigned lost;
+};
+
+template <class T> __device__ bool climbs(T *cell, T *mine)
+{
+    const T old = atomicMax(cell, *mine);
+    const bool right = old >= *mine - 1;
+    *mine = max(old, *mine) + 1;
+    return right;
+}
+template <class T> __device__ bool sinks(T *cell, T *mine)
+{
+    const T old = atomicMin(cell, *mine);
+    const bool right = old <= *mine + 1;
+    *mine = min(old, *mine) - 1;
+    return right;
+}
+
+__global__ void contention_kernel(cells *c, int rounds)
+{
+    int max32 = 1, min32 = -1;
+    unsigned umax32 = 1, umin32 = ~0u - 1, lost = 0;
+    long long max64 = 1, min64 = -1;
+    unsigned long long umax64 = 1, umin64 = ~0ull - 1;
+    for (int i = 0; i < rounds; i++) {
+        for (int one : {1, -1}) {
+            atomicAdd(&c->f32, (float)one);
+            atomicAdd(&c->f64, (double)one);
+            atomicAdd(&c->f16, __float2half((float)one));
+            atomicAdd(&c->f16x2, __floats2half2_rn((float)one, (float)-one));
+            atomicAdd(&c->bf16, __float2bfloat16((float)one));
+            atomicAdd(&c->bf16x2, __floats2bfloat162_rn((float)one, (float)-one));
+        }
+        atomicInc(&c->inc, ~0u);
+        atomicDec(&c->dec, ~0u);
+        lost += !climbs(&c->max32, &max32) + !sinks(&c->min32, &min32);
+        lost += !climbs(&c->umax32, &umax32) + !sinks(&c->umin32, &umin32);
+        lost += !climbs(&c->max64, &max64) + !sinks(&c->min64, &min64);
+        lost += !climbs(&c->umax64, &umax64) + !sinks(&c->umin64, &umin64);
+    }
+    atomicAdd(&c->lost, lost);
+}
+
+/* The functions that lost an update, a bit each. */
+static int contention_child(void)
+{
+    const int blocks = 64, threads = 32, rounds = 100;
+    cells c, *d;
+    memset((void *)&c, 0, sizeof c);
+    c.umin32 = ~0u;
+    c.umin64 = ~0ull;
+    d = to_device(&c, 1);
+    contention_kernel<<<blocks, threads>>>(d, rounds);
+    FINISH();
+    to_host(&c, d, 1);
+    const unsigned count = blocks * threads * rounds;
+    const bool wrong[] = {c.f32 != 0,
+                          c.f64 != 0,
+                          __half2float(c.f16) != 0,
+                          __low2float(c.f16x2) != 0 || __high2float(c.f16x2) != 0,
+                          __bfloat162float(c.bf16) != 0,
+                          __low2float(c.bf16x2) != 0 || __high2float(c.bf16x2) != 0,
+                          c.inc != count,
+                          c.dec != 0u - count,
+                          c.lost != 0};
+    int set = 0;
+    for (int i = 0; i < 9; i++)
+        set |= wrong[i] << i;
+    printf("%d\n", set);
+    return set != 0;
+}
+
 static unsigned long long mix(unsigned long long h, unsigned x)
 {
     return (h ^ x) * 1099511628211ull;
@@ -89,6 +177,40 @@ static void *launch_many(void *wrong)
         if (sum != 5 * 256) __atomic_fetch_add((int *)wrong, 1, __ATOMIC_RELAXED);
     }
     return nullptr;
+}
+
+static bool runs(void)
+{
+    unsigned *d = device_zeros<unsigned>(256), *h = device_zeros<unsigned>(64);
+    mixed_kernel<<<1, 256>>>(d, h);
+    return cudaDeviceSynchronize() == cudaSuccess && cudaFree(d) == cudaSuccess &&
+           cudaFree(h) == cudaSuccess;
+}
+static void *run_and_tell(void *number)
+{
+    *(int *)number = runs() ? gettid() : -1;
+    return nullptr;
+}
+
+/* Two host threads, one after the other, that the system calls by the same number. */
+static void same_number(void)
+{
+    int first = 0, second = 0;
+    for (int attempt = 0; attempt < 100 && (!first || first != second); attempt++) {
+        pthread_t t;
+        pthread_create(&t, nullptr, run_and_tell, &first);
+        pthread_join(t, nullptr);
+        FILE *next = fopen("/proc/sys/kernel/ns_last_pid", "w");
+        if (!next) break;
+        fprintf(next, "%d", first - 1);
+        if (fclose(next) != 0) break;
+        pthread_create(&t, nullptr, run_and_tell, &second);
+        pthread_join(t, nullptr);
+    }
+    if (first && first == second)
+        tap_ok(first > 0, "a new host thread with the number of one that has ended");
+    else
+        tap_skip("needs a say in the next thread's number", "a thread number used again");
 }
 
 /* What one run prints: a hash of mixed_kernel's results, the first and the last thread of
@@ -158,6 +280,7 @@ int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "child") == 0) return child();
     if (argc > 1 && strcmp(argv[1], "failing") == 0) return failing_child();
+    if (argc > 1 && strcmp(argv[1], "contention") == 0) return contention_child();
 
     const struct result one = run("1", "forward"), two = run("2", "forward"),
                         back = run("1", "reverse"), both = run("2", "reverse"),
@@ -181,6 +304,21 @@ int main(int argc, char **argv)
     tap_ok(status == 0 && time(nullptr) - start < 30,
            "when one block fails, blocks that would run for ever are stopped");
 
+    snprintf(command, sizeof command, "SIMT_THREADS=4 /proc/%d/exe contention", (int)getpid());
+    FILE *f = popen(command, "r");
+    int lost = -1;
+    if (f && fscanf(f, "%d", &lost) != 1) lost = -1;
+    if (f) pclose(f);
+    tap_ok(lost == 0, "no atomic update is lost (%#x)", (unsigned)lost);
+
+    /* With few addresses left the system refuses threads. */
+    snprintf(command, sizeof command,
+             "ulimit -v 3000000; SIMT_THREADS=1000 exec /proc/%d/exe child >/dev/null",
+             (int)getpid());
+    const int refused = system(command);
+    tap_ok(refused == 0, "fewer OS threads than asked for will do (status %d)", refused);
+
+    same_number();
     int wrong = 0;
     pthread_t others[3];
     for (pthread_t &t : others)

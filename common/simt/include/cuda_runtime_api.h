@@ -9,6 +9,12 @@
  *     cudaDeviceReset() frees all device memory and makes the device usable again. __device__ and
  *     __constant__ variables keep their values across it.
  *   - Elapsed times are host times: they say nothing about any GPU.
+ *   - A thread keeps its processor until it has to wait, in a barrier or a warp function, or calls
+ *     __nanosleep(). After 256 atomics and fences (__threadfence*) on end it lets the others run,
+ *     too. So a loop that waits for another thread of its block must contain one of these: one that
+ *     only reads, even a volatile variable, runs into the time limit.
+ *   - The bounds that __launch_bounds__ promises are not enforced. Static shared memory is counted
+ *     for a kernel's own variables only, not for those of the __device__ functions that it calls.
  *
  * Environment, read when the program starts:
  *   SIMT_THREADS=n        OS threads that share the blocks of a launch; default: one a processor

@@ -5,7 +5,7 @@
 #ifndef SIMT_TENSOR_H
 #define SIMT_TENSOR_H
 
-#include <stdint.h>
+#include "simt/base.h"
 
 /* The products d = a * b + c with fp32 accumulation; m is 16, n is 8. */
 enum simt_mma_kind { SIMT_MMA_K8_TF32, SIMT_MMA_K8_F16, SIMT_MMA_K16_F16, SIMT_MMA_K16_BF16 };
@@ -21,11 +21,17 @@ void simt_ldmatrix(uint32_t *fragments, const void *row, int count, bool transpo
 
 /* Copies source_bytes from global to shared memory and zeroes the rest of `bytes` (4, 8 or 16) -
  * when the wait for it happens: a kernel that forgets the wait must see the old contents. */
-void simt_async_copy(void *shared, const void *global, int bytes, int source_bytes);
+void simt_async_copy_start(void *shared, const void *global, int bytes, int source_bytes);
 void simt_async_commit(void);
 /* Waits until at most `pending` of the latest committed groups are unfinished. */
 void simt_async_wait(int pending);
 void simt_async_wait_all(void);
+}
+
+SIMT_INLINE void simt_async_copy(void *shared, const void *global, int bytes, int source_bytes)
+{
+    simt_async_copy_start(shared, global, bytes, source_bytes);
+    SIMT_NOT_A_TAIL_CALL();
 }
 
 #endif

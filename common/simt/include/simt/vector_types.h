@@ -3,9 +3,9 @@
  *
  * On a GPU a copy of a 16-byte vector is one load and one store instruction, not four. Here too: a
  * vector of up to 16 bytes is also one SIMD value, and its copy constructor and assignment move
- * that. So one access stays one access for whoever counts accesses, and a 16-byte access at an
- * address that is not a multiple of 16 faults, as it must. (Read a vector by value: through a
- * reference, `v.x` alone is a 4-byte access, as on the GPU.)
+ * that. So one access stays one access for whoever counts accesses. (Read a vector by value:
+ * through a reference, `v.x` alone is a 4-byte access, as on the GPU.) An address that is not a
+ * multiple of the alignment is an error for any type; common/simt/fault.cc reports it.
  */
 #ifndef SIMT_VECTOR_TYPES_H
 #define SIMT_VECTOR_TYPES_H
