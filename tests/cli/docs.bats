@@ -1,0 +1,94 @@
+# What the texts promise: links lead somewhere, commands run, tables show the measured rows.
+#
+# Commands of a block that begins with ```sh are run as they stand, from the root of the checkout;
+# those that need a GPU stand in a block ```sh gpu.
+
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+    ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+    export ROOT
+}
+
+setup() {
+    cd "$ROOT" || return
+    texts=(README.md datasets/README.md datasets/samples/README.md labs/*/README.md)
+    rows=report/results/h200/spmm.csv
+    export XDG_CACHE_HOME=$BATS_FILE_TMPDIR/cache
+    unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES # of the make that runs the tests
+}
+
+# runs_as_written FILE: every block of commands, except the one that would run these tests again.
+runs_as_written() {
+    local blocks=$BATS_TEST_TMPDIR/blocks n
+    rm -rf "$blocks"
+    mkdir "$blocks"
+    awk -v to="$blocks/" '/^```/ { inside = $0 == "```sh"; blocks += inside; next }
+        inside { print > (to blocks) }' "$1"
+    for n in "$blocks"/*; do
+        grep -q 'make test' "$n" && continue
+        echo "--- $1:"
+        cat "$n"
+        bash -e "$n" >"$BATS_TEST_TMPDIR/log" 2>&1 || { cat "$BATS_TEST_TMPDIR/log"; return 1; }
+    done
+}
+
+@test "every lab has a handout with a figure, a form for the answers, and a line in the README" {
+    for lab in labs/*/; do
+        [ -f "$lab/answers.txt" ]
+        grep -qE '\]\([a-z_]+\.svg\)' "$lab/README.md"
+        grep -qF "(${lab}README.md)" README.md
+    done
+}
+
+@test "links lead to files" {
+    for text in "${texts[@]}"; do
+        while read -r target; do
+            case $target in http*) continue ;; esac
+            [ -e "$(dirname "$text")/${target%%#*}" ] || { echo "$text: $target"; false; }
+        done < <(tr '\n' ' ' <"$text" | grep -oE '\]\([^) ]+\)' | sed 's/^](\(.*\))$/\1/')
+    done
+}
+
+@test "the tables are those of the measured rows" {
+    cp -r Makefile config.mk scripts labs README.md report "$BATS_TEST_TMPDIR"
+    mkdir "$BATS_TEST_TMPDIR/common"
+    make -C "$BATS_TEST_TMPDIR" ladder
+    for text in README.md labs/*/README.md; do
+        diff "$text" "$BATS_TEST_TMPDIR/$text"
+        grep -q '^| arxiv (real) |' "$text"
+    done
+}
+
+@test "every measured row says where it comes from, and none is of a wrong result or of edited sources" {
+    grep -q . "$rows"
+    for file in report/results/*/spmm*.csv; do
+        awk -f scripts/csv.awk -f /dev/fd/3 "$file" 3<<'AWK'
+        FNR == 1 { n = csv_split($0, name); for (i = 1; i <= n; i++) column[name[i]] = i; next }
+        {
+            csv_split($0, cell)
+            split("device driver toolkit commit origin dataset source", must, " ")
+            for (i in must) if (cell[column[must[i]]] == "") { print FILENAME ":" FNR ": no " must[i]; bad = 1 }
+            if (cell[column["commit"]] ~ /dirty/) { print FILENAME ":" FNR ": edited sources"; bad = 1 }
+            if (cell[column["status"]] != "ok" && cell[column["median_ms"]] != "") { print FILENAME ":" FNR ": a time"; bad = 1 }
+        }
+        END { exit bad }
+AWK
+    done
+}
+
+@test "README: what the main job prints is what it prints" {
+    [ "${BACKEND:-simt}" = simt ] || skip "a GPU adds columns"
+    cd "$BATS_TEST_TMPDIR"
+    mkdir datasets # as on a machine that has downloaded nothing
+    cp -r "$ROOT"/datasets/{registry.tsv,samples,standins} datasets
+    SPMM_REGISTRY=$PWD/datasets/registry.tsv "$ROOT/lab3" arxiv 32 >printed
+    diff <(awk '/^```/ { show = 0 } show; /^```text/ && !shown++ { show = 1 }' "$ROOT/README.md"; echo) printed
+}
+
+@test "README: commands run as written" { runs_as_written README.md; }
+@test "handouts: commands run as written" {
+    for text in labs/*/README.md; do
+        runs_as_written "$text"
+    done
+}
