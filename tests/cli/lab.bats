@@ -343,6 +343,11 @@ new_files() {
     succeeds ./lab3 "$TINY" 3 --csv tiny # no file of that name is read
 }
 
+@test "2: two labs of one number" {
+    FAULT=twin run --separate-stderr -2 ./faulty "$TINY"
+    [ "$stderr" = "lab1: labs 'plain' and 'faulty' both say that they are lab 1" ]
+}
+
 @test "3: datasets" {
     fails 3 "arxvi: no such file or dataset; did you mean arxiv? (--list shows the names)" \
         ./lab3 arxvi
@@ -388,6 +393,12 @@ new_files() {
         run --separate-stderr -4 sh -c "./lab1 $arguments >/dev/full"
         [ "$stderr" = "lab1: standard output: cannot write: No space left on device" ]
     done
+}
+
+@test "4: a reader who leaves costs no rows" {
+    { sleep 0.3; ./lab3 "$TINY" 1,2 --csv rows.csv 2>said; } | true
+    [ "$(wc -l <rows.csv)" -eq 7 ]
+    [ "$(cat said)" = "lab3: standard output: cannot write: Broken pipe" ]
 }
 
 @test "5: what does not fit" {
