@@ -5,6 +5,7 @@
  */
 #include "matrix/dataset.h"
 #include "matrix/dataset_recipe.h"
+#include "matrix/files.h"
 #include "matrix/nearest.h"
 #include "matrix/reader.h"
 #include "matrix/stats.h"
@@ -201,6 +202,7 @@ int main(int argc, char **argv)
         fputs(help_text, stdout);
     else if (status == STATUS_OK)
         status = a.info ? show(a.name[0], &error) : convert(&a, &error);
+    if (status == STATUS_OK) status = output_flush(&error);
     if (status != STATUS_OK) fprintf(stderr, "convert: %s\n", error.text);
     return status;
 }

@@ -19,7 +19,7 @@ static __device__ int warp_inclusive_scan(int x)
     return x;
 }
 
-__global__ void scan_block_kernel(int *data, int count, int *block_total)
+static __global__ void scan_block_kernel(int *data, int count, int *block_total)
 {
     __shared__ int warp_total[THREADS / WARP_SIZE];
     const int first = blockIdx.x * PER_BLOCK + threadIdx.x * PER_THREAD;
@@ -41,7 +41,7 @@ __global__ void scan_block_kernel(int *data, int count, int *block_total)
     if (threadIdx.x == THREADS - 1) block_total[blockIdx.x] = before;
 }
 
-__global__ void add_offsets_kernel(int *data, int count, const int *block_offset)
+static __global__ void add_offsets_kernel(int *data, int count, const int *block_offset)
 {
     const int i = blockIdx.x * PER_BLOCK + threadIdx.x;
     for (int k = i; k < min(count, (int)(blockIdx.x + 1) * PER_BLOCK); k += THREADS)

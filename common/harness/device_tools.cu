@@ -3,8 +3,8 @@
 #include "device/cuda_try.h"
 #include "device/warp.cuh"
 
-__global__ void checksum_kernel(const uint32_t *__restrict__ words, size_t count,
-                                unsigned long long *hash)
+static __global__ void checksum_kernel(const uint32_t *__restrict__ words, size_t count,
+                                       unsigned long long *hash)
 {
     unsigned long long sum = 0;
     const size_t stride = (size_t)gridDim.x * blockDim.x;
@@ -35,7 +35,7 @@ done:
     return error;
 }
 
-__global__ void spin_kernel(long long nanoseconds)
+static __global__ void spin_kernel(long long nanoseconds)
 {
     const long long start = global_nanoseconds();
     while (global_nanoseconds() - start < nanoseconds) {

@@ -194,6 +194,19 @@ void rows_write_json(FILE *out, const row *rows, size_t count)
     fputs("\n  ]\n}\n", out);
 }
 
+enum status rows_may_replace(const char *path, error_text *error)
+{
+    char head[32] = "";
+    FILE *old = output_is_stream(path) ? NULL : fopen(path, "r");
+    if (!old) return STATUS_OK;
+    const size_t bytes = fread(head, 1, sizeof head - 1, old);
+    fclose(old);
+    if (bytes == 0 || strstr(head, "schema")) return STATUS_OK;
+    return fail(error, STATUS_USAGE,
+                "%s is there and holds no rows of this suite: remove it, or choose another name",
+                path);
+}
+
 enum status rows_save(const char *path, void (*write)(FILE *, const row *, size_t), const row *rows,
                       size_t count, error_text *error)
 {

@@ -53,6 +53,10 @@ void row_list_free(row_list *list);
 void rows_write_csv(FILE *out, const row *rows, size_t count);
 void rows_write_json(FILE *out, const row *rows, size_t count);
 
+/* Whether rows may be written to `path`: STATUS_USAGE if they would replace something else, a dataset
+ * for example. Both formats begin with the word "schema". */
+enum status rows_may_replace(const char *path, error_text *error);
+
 /* Lets `write` fill the file at `path`; "-" is standard output. By files.h, the old file stays until
  * the new one is whole. */
 enum status rows_save(const char *path, void (*write)(FILE *, const row *, size_t), const row *rows,

@@ -13,7 +13,6 @@
 #include <math.h>
 #include <signal.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { MAX_ENTRIES = 512 };
 
@@ -33,8 +32,9 @@ typedef struct session {
     bool have_limits;
     entry entries[MAX_ENTRIES]; /* who is run, in ladder order, vendors last */
     size_t num_entries;
-    outcome outcomes[MAX_ENTRIES]; /* of one matrix at one width, as are the ... */
+    outcome outcomes[MAX_ENTRIES]; /* of one matrix at one width, as is the ... */
     row group[MAX_ENTRIES];
+    size_t num_group; /* no more than entries */
     row_list rows;
     size_t step, steps; /* for the progress bar */
     bool stdout_lost;   /* its reader has left, or its disk is full */
@@ -114,25 +114,22 @@ static bool rows_go_to_stdout(const options *o)
     return is_standard_output(o->csv_path) || is_standard_output(o->json_path);
 }
 
-/* That the files can be written is found out before hours of measuring, not after. */
-static enum status check_writable(const char *path, error_text *error)
+/* That the files can be written, and nothing but older rows is lost, is found out before hours of
+ * measuring, not after. */
+static enum status check_output(const char *path, error_text *error)
 {
-    return !path || is_standard_output(path) ? STATUS_OK : output_check(path, error);
+    if (!path || is_standard_output(path)) return STATUS_OK;
+    enum status status = output_check(path, error);
+    return status == STATUS_OK ? rows_may_replace(path, error) : status;
 }
 
-/* Nor may one output replace the other, or the data. */
 static enum status check_outputs(const options *o, error_text *error)
 {
-    const char *csv = o->csv_path, *json = o->json_path, *data = o->dataset;
-    enum status status = check_writable(csv, error);
-    if (status == STATUS_OK) status = check_writable(json, error);
-    if (status != STATUS_OK) return status;
+    const char *csv = o->csv_path, *json = o->json_path;
     if (csv && json && output_is_same(csv, json))
         return fail(error, STATUS_USAGE, "--csv and --json cannot both go to %s", csv);
-    if (!data || access(data, F_OK) != 0) return STATUS_OK; /* not read from a file of that name */
-    if ((csv && output_is_same(csv, data)) || (json && output_is_same(json, data)))
-        return fail(error, STATUS_USAGE, "the rows would replace the dataset, %s", data);
-    return STATUS_OK;
+    enum status status = check_output(csv, error);
+    return status == STATUS_OK ? check_output(json, error) : status;
 }
 
 /* Files are rewritten after every dataset, so that an interrupted run leaves what it has; what goes
@@ -157,6 +154,16 @@ static void save_rows(session *s, bool at_end)
 
 /* ---- one matrix at one width ----------------------------------------------------------------- */
 
+/* Whether the row after the group is of a sweep's setting that the group has already: prepare may
+ * have narrowed two to the same. */
+static bool is_repeated(const session *s)
+{
+    const row *r = &s->group[s->num_group];
+    for (size_t i = 0; i < s->num_group; i++)
+        if (s->group[i].lab == r->lab && !strcmp(s->group[i].tuning, r->tuning)) return true;
+    return false;
+}
+
 /* A lost context spoils whatever follows, so the first runtime error ends the evaluation; the
  * contenders after it are reported as not run. */
 static void evaluate_all(session *s, const dataset *d, workbench *w)
@@ -166,21 +173,24 @@ static void evaluate_all(session *s, const dataset *d, workbench *w)
                              .prepare_ms = NAN,
                              .timing = NOT_TIMED};
     bool lost = false;
+    s->num_group = 0;
     for (size_t i = 0; i < s->num_entries; i++) {
         entry e = s->entries[i];
+        outcome *out = &s->outcomes[s->num_group];
         char what[200];
         snprintf(what, sizeof what, "%s N=%d %s", d->name, w->problem->N, e.contender->name);
         progress_show(s->step++, s->steps, what);
-        s->outcomes[i] = not_run;
+        *out = not_run;
         const int *tuning = e.tuned ? e.tuning : NULL;
         if (!lost) {
             if (!e.tuned) tuning_choose(w, e.contender, e.tuning);
-            workbench_evaluate(w, e.contender, e.tuning, &s->outcomes[i]);
-            tuning = s->outcomes[i].tuning;
-            lost = s->outcomes[i].status == STATUS_RUNTIME;
+            workbench_evaluate(w, e.contender, e.tuning, out);
+            tuning = out->tuning;
+            lost = out->status == STATUS_RUNTIME;
         }
-        s->group[i] = result_row(d, w->problem, e.contender, tuning, &s->outcomes[i], s->options,
-                                 &s->device, s->have_limits ? &s->limits : NULL);
+        s->group[s->num_group] = result_row(d, w->problem, e.contender, tuning, out, s->options,
+                                            &s->device, s->have_limits ? &s->limits : NULL);
+        if (!e.tuned || !is_repeated(s)) s->num_group++;
     }
     progress_clear();
 }
@@ -191,6 +201,7 @@ static void rows_not_run(session *s, const dataset *d, const problem *p, enum st
 {
     outcome out = {.status = status, .prepare_ms = NAN, .timing = NOT_TIMED};
     snprintf(out.message, sizeof out.message, "%.255s", error->text);
+    s->num_group = s->num_entries;
     for (size_t i = 0; i < s->num_entries; i++) {
         const entry *e = &s->entries[i];
         s->group[i] = result_row(d, p, e->contender, e->tuned ? e->tuning : NULL, &out, s->options,
@@ -203,7 +214,7 @@ static void print_table(session *s, const problem *p)
 {
     error_text error;
     if (s->stdout_lost || rows_go_to_stdout(s->options)) return;
-    table_print(stdout, p, s->group, s->outcomes, s->num_entries);
+    table_print(stdout, p, s->group, s->outcomes, s->num_group);
     enum status status = output_flush(&error);
     s->stdout_lost = status != STATUS_OK;
     if (s->stdout_lost) complain(s, status, &error);
@@ -222,8 +233,8 @@ static void run_width(session *s, const dataset *d, const row_stats *stats, int 
     if (status == STATUS_OK) status = workbench_create(&w, s->options, &s->device, &p, &error);
     if (status == STATUS_OK) {
         evaluate_all(s, d, &w);
-        results_compare(s->group, s->num_entries);
-        s->worst = graver_status(s->worst, results_verdict(s->group, s->outcomes, s->num_entries));
+        results_compare(s->group, s->num_group);
+        s->worst = graver_status(s->worst, results_verdict(s->group, s->outcomes, s->num_group));
         print_table(s, &p);
         workbench_destroy(&w);
     } else {
@@ -233,7 +244,7 @@ static void run_width(session *s, const dataset *d, const row_stats *stats, int 
         rows_not_run(s, d, &p, status, &error);
     }
     p.operation->destroy(&p);
-    status = row_list_add(&s->rows, s->group, s->num_entries, &error);
+    status = row_list_add(&s->rows, s->group, s->num_group, &error);
     if (status != STATUS_OK) complain(s, status, &error);
 }
 

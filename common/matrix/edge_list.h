@@ -14,7 +14,8 @@ enum { EDGE_LIST_ANY = -1 };
  * nothing. Each line is one directed edge, as given; duplicates and self loops are kept. A third
  * field on a line (a weight? a time?) is refused.
  * The matrix is square with `vertices` rows, or with the largest id + 1 for EDGE_LIST_ANY; then an
- * id far beyond the number of edges is refused. `edges` is how many there must be, or EDGE_LIST_ANY. On success the caller frees *A (a pattern). */
+ * id far beyond the number of edges is refused. `edges` is how many there must be, or EDGE_LIST_ANY.
+ * On success the caller frees *A (a pattern). */
 enum status edge_list_read(text_input *in, int64_t vertices, int64_t edges, csr_matrix *A,
                            error_text *error);
 

@@ -37,8 +37,7 @@ bool output_is_stream(const char *path);
  * named pipe would take the closing for the end. */
 enum status output_check(const char *path, error_text *error);
 
-/* Whether writing to both paths, or to one after reading the other, would lose something: they name
- * one regular file, which may not exist yet, or are the same word. */
+/* Whether two outputs would be one: the same regular file, there already or not, or the same word. */
 bool output_is_same(const char *a, const char *b);
 
 /* The path of `name` in the suite's cache folder, $XDG_CACHE_HOME/spmm-lab (default

@@ -67,12 +67,20 @@ unsigned char *simt_thread_local_block(size_t *bytes)
     return found.thread_local_block;
 }
 
+/* Static functions of two source files may have one name. Of another function there is only one, but
+ * its variables are local symbols all the same. */
+const int ANY_FILE = 0;
+struct function_name {
+    std::string name;
+    int file; /* a number for the source file of a static function, else ANY_FILE */
+};
+
 /* The symbol table, as far as it matters here. */
 struct symbol_table {
-    std::map<uintptr_t, std::string> functions; /* by address in the file */
-    /* The static __shared__ variables: by name, for a kernel's; and all, size by offset. (Static
-     * functions of two files may have the same name.) */
-    std::map<std::string, size_t> shared_bytes;
+    std::map<uintptr_t, function_name> functions; /* by address in the program's file */
+    /* The static __shared__ variables: by source file and name, for a kernel's, and also by name
+     * alone; and all, size by offset. */
+    std::map<std::pair<int, std::string>, size_t> shared_bytes;
     std::map<size_t, size_t> shared;
 };
 
@@ -92,14 +100,20 @@ static symbol_table read_symbols(void)
         if (sections[i].sh_type != SHT_SYMTAB) continue;
         const ElfW(Sym) *symbols = (const ElfW(Sym) *)(image + sections[i].sh_offset);
         const char *names = image + sections[sections[i].sh_link].sh_offset;
+        int file = ANY_FILE;
         for (size_t k = 0; k < sections[i].sh_size / sizeof *symbols; k++) {
             const ElfW(Sym) &symbol = symbols[k];
             const char *name = names + symbol.st_name;
-            int type = symbol.st_info & 15;
-            if (type == STT_FUNC && symbol.st_value)
-                table.functions[symbol.st_value] = name;
-            else if (type == STT_TLS && strncmp(name, "_ZZ", 3) == 0)
-                table.shared[symbol.st_value] = table.shared_bytes[name] = symbol.st_size;
+            const int type = symbol.st_info & 15;
+            const bool local = symbol.st_info >> 4 == STB_LOCAL;
+            if (type == STT_FILE) file++;
+            if (type == STT_FUNC && symbol.st_value) {
+                table.functions[symbol.st_value] = {name, local ? file : ANY_FILE};
+            } else if (type == STT_TLS && strncmp(name, "_ZZ", 3) == 0) {
+                table.shared[symbol.st_value] = symbol.st_size;
+                table.shared_bytes[{ANY_FILE, name}] = symbol.st_size;
+                if (local) table.shared_bytes[{file, name}] = symbol.st_size;
+            }
         }
     }
     munmap(image, size);
@@ -143,11 +157,14 @@ static size_t count_static_shared(const void *kernel)
 {
     auto function = symbols().functions.find((uintptr_t)kernel - simt_load_address());
     if (function == symbols().functions.end()) return 0;
-    const std::string prefix = variable_prefix(function->second);
+    const std::string prefix = variable_prefix(function->second.name);
+    const int file = function->second.file;
     size_t bytes = 0;
     const auto &variables = symbols().shared_bytes;
-    for (auto it = variables.lower_bound(prefix);
-         it != variables.end() && it->first.compare(0, prefix.size(), prefix) == 0; ++it)
+    for (auto it = variables.lower_bound({file, prefix});
+         it != variables.end() && it->first.first == file &&
+         it->first.second.compare(0, prefix.size(), prefix) == 0;
+         ++it)
         bytes += it->second;
     return bytes;
 }

@@ -15,7 +15,7 @@ setup() {
     texts=(README.md datasets/README.md datasets/samples/README.md labs/*/README.md)
     rows=report/results/h200/spmm.csv
     export XDG_CACHE_HOME=$BATS_FILE_TMPDIR/cache
-    unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES # of the make that runs the tests
+    unset SPMM_DATA_DIR MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES # of the make that runs the tests
 }
 
 # runs_as_written FILE: every block of commands, except the one that would run these tests again.

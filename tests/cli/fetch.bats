@@ -190,8 +190,8 @@ within() {
 
 @test "fetch: a second one leaves the first alone and waits for it" {
     mkdir bin
-    # A curl that is at work until the test says otherwise.
-    printf '#!/bin/sh\ntouch started\nwhile [ ! -e go ]; do sleep 0.05; done\nexec %s "$@"\n' \
+    # A curl that is at work until the test says otherwise, or is gone with its folder.
+    printf '#!/bin/sh\ntouch started\nwhile [ -e started ] && [ ! -e go ]; do sleep 0.05; done\nexec %s "$@"\n' \
         "$(command -v curl)" >bin/curl
     chmod +x bin/curl
     PATH=$PWD/bin:$PATH "$fetch" pairs >/dev/null 2>first.log 3>&- &

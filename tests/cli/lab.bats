@@ -334,13 +334,23 @@ new_files() {
 @test "2: rows that would replace each other, or the data" {
     fails 2 "--csv and --json cannot both go to a.csv" ./lab3 --csv a.csv --json ./a.csv
     fails 2 "--csv and --json cannot both go to a.csv" ./lab3 --csv a.csv --json "$PWD/a.csv"
+    [ ! -e a.csv ]
     tiny_file my.mtx
     cp my.mtx before
-    fails 2 "the rows would replace the dataset, my.mtx" ./lab3 my.mtx 3 --csv ./my.mtx
-    fails 2 "the rows would replace the dataset, my.mtx" ./lab3 my.mtx 3 --json my.mtx
+    fails 2 "./my.mtx is there and holds no rows of this suite: remove it, or choose another name" \
+        ./lab3 my.mtx 3 --csv ./my.mtx
+    fails 2 "my.mtx is there and holds no rows" ./lab3 "$TINY" 3 --json my.mtx
     cmp my.mtx before
-    [ ! -e a.csv ]
-    succeeds ./lab3 "$TINY" 3 --csv tiny # no file of that name is read
+    : >empty
+    succeeds ./lab3 "$TINY" 3 --csv empty --json rows.json
+    succeeds ./lab3 "$TINY" 3 --csv rows.json --json empty
+    [ "$(jq '.rows | length' empty)" -eq 3 ]
+}
+
+@test "a sweep has a row for each setting that ran, once" {
+    succeeds ./lab5 "$TINY" 33 --vs none --sweep --set D=1,SPLIT=64 --json rows.json
+    [ "$(jq -r '.rows[].tuning' rows.json | sort | uniq -d | wc -l)" -eq 0 ]
+    [ "$(jq '.rows | length' rows.json)" -eq 3 ] # C = 1 alone divides 33; LANES = 8, 16, 32
 }
 
 @test "2: two labs of one number" {
@@ -395,6 +405,11 @@ new_files() {
     done
 }
 
+@test "4: a full disk under what convert prints" {
+    run --separate-stderr -4 sh -c "'$PROGRAMS/convert' --info $TINY >/dev/full"
+    [ "$stderr" = "convert: standard output: cannot write: No space left on device" ]
+}
+
 @test "4: a reader who leaves costs no rows" {
     { sleep 0.3; ./lab3 "$TINY" 1,2 --csv rows.csv 2>said; } | true
     [ "$(wc -l <rows.csv)" -eq 7 ]
@@ -447,9 +462,9 @@ END
 }
 
 @test "a run without a row leaves the old file" {
-    echo "last week's rows" >rows.csv
+    echo "schema: last week's rows" >rows.csv
     fails 3 "no-such-dataset: no such file" ./lab1 no-such-dataset --csv rows.csv
-    [ "$(cat rows.csv)" = "last week's rows" ]
+    [ "$(cat rows.csv)" = "schema: last week's rows" ]
     fails 3 "no-such-dataset: no such file" ./lab1 no-such-dataset --json -
     [ "$(new_files)" = rows.csv ]
 }
@@ -497,7 +512,7 @@ on_terminal() {
 }
 
 @test "colour on a terminal only, and not against the user's wish" {
-    command -v script >/dev/null || skip "no script(1) here"
+    script -qefc true /dev/null </dev/null >/dev/null 2>&1 || skip "script(1) makes no terminal here"
     local green=$'\033[32m' red=$'\033[31m' plain=$'\033[0m' escape=$'\033'
     [[ $(on_terminal "./lab1 $TINY") == *"${green}PASS${plain}: "* ]]
     [[ $(FAULT=wrong on_terminal "./faulty $TINY") == *"${red}FAIL${plain}: "* ]]

@@ -192,6 +192,21 @@ static void large(void)
            "more than 48 KB of static shared memory is refused, and said");
 }
 
+/* common/device/scan.cu has a kernel of this name, with 128 bytes; static functions may share one. */
+static __global__ void scan_block_kernel(int *data, int count, int *block_total)
+{
+    __shared__ int warp_total[10000];
+    warp_total[threadIdx.x] = data[count];
+    *block_total = warp_total[0];
+}
+
+static void equal_names(void)
+{
+    cudaFuncAttributes a;
+    CUDA(cudaFuncGetAttributes(&a, scan_block_kernel));
+    tap_ok(a.sharedSizeBytes == 40000, "of two kernels of one name each has its own shared memory");
+}
+
 static void shared_memory(void)
 {
     unsigned *d = device_zeros<unsigned>(1), *out = device_zeros<unsigned>(64), bad;
@@ -251,6 +266,7 @@ int main(int argc, char **argv)
     small();
     shared_memory();
     large();
+    equal_names();
     asynchronous();
     return tap_done();
 }

@@ -15,6 +15,7 @@
  *     only reads, even a volatile variable, runs into the time limit.
  *   - The bounds that __launch_bounds__ promises are not enforced. Static shared memory is counted
  *     for a kernel's own variables only, not for those of the __device__ functions that it calls.
+ *   - A thread_local variable inside a function of a .cu file is taken for shared memory.
  *
  * Environment, read when the program starts:
  *   SIMT_THREADS=n        OS threads that share the blocks of a launch; default: one a processor
