@@ -130,6 +130,15 @@ static inline char *read_bytes(const char *name, size_t *count)
     return bytes;
 }
 
+static inline void assert_file(const char *name, const char *expected)
+{
+    size_t count;
+    char *text = read_bytes(name, &count);
+    text[count] = 0;
+    assert_string_equal(text, expected);
+    free(text);
+}
+
 /* The matrix as text, "rows x cols: row,col[=value] ...", with at most 9 digits a value. */
 static inline void matrix_text(const csr_matrix *A, char *text, size_t capacity)
 {

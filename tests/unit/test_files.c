@@ -11,15 +11,6 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-static void assert_file(const char *name, const char *expected)
-{
-    size_t count;
-    char *text = read_bytes(name, &count);
-    text[count] = 0;
-    assert_string_equal(text, expected);
-    free(text);
-}
-
 /* What lies in a folder besides "." and "..". */
 static int files_in(const char *name)
 {

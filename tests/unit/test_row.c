@@ -248,15 +248,6 @@ static enum status save(const char *path, error_text *error)
     return rows_save(path, rows_write_csv, &r, 1, error);
 }
 
-static void assert_file(const char *name, const char *expected)
-{
-    size_t count;
-    char *text = read_bytes(name, &count);
-    text[count] = 0;
-    assert_string_equal(text, expected);
-    free(text);
-}
-
 static void saves_whole_files(void **state)
 {
     (void)state;

@@ -59,31 +59,30 @@ static row timed_row(int lab, const char *name, double ms)
     return r;
 }
 
+/* Valid until the next call. */
+static char *printed(const row *rows, const outcome *outcomes, size_t count)
+{
+    static char text[8192];
+    FILE *out = fmemopen(text, sizeof text, "w");
+    table_print(out, &PROBLEM, rows, outcomes, count);
+    fclose(out);
+    return text;
+}
+
 static void assert_prints(const row *rows, const outcome *outcomes, size_t count,
                           const char *expected)
 {
-    char *text = NULL;
-    size_t bytes;
-    FILE *out = open_memstream(&text, &bytes);
-    table_print(out, &PROBLEM, rows, outcomes, count);
-    fclose(out);
-    assert_string_equal(text, expected);
-    free(text);
+    assert_string_equal(printed(rows, outcomes, count), expected);
 }
 
 /* Only the last line that is not empty. */
 static void assert_verdict(const row *rows, const outcome *outcomes, size_t count,
                            const char *expected)
 {
-    char *text = NULL;
-    size_t bytes;
-    FILE *out = open_memstream(&text, &bytes);
-    table_print(out, &PROBLEM, rows, outcomes, count);
-    fclose(out);
-    assert_string_equal(text + bytes - 2, "\n\n");
-    text[bytes - 2] = 0;
+    char *text = printed(rows, outcomes, count), *end = text + strlen(text) - 2;
+    assert_string_equal(end, "\n\n");
+    *end = 0;
     assert_string_equal(strrchr(text, '\n') + 1, expected);
-    free(text);
 }
 
 static void timed(void **state)
