@@ -80,7 +80,7 @@ CXXFLAGS_ALL := -std=c++20 $(OPTIMISE) -g -gdwarf-4 $(CXX_WARN) -fno-strict-alia
                 -ffp-contract=off \
                 -Wno-unknown-pragmas $(INCLUDES)
 # A GPU allows no misaligned access; common/simt/fault.cc reports what this finds.
-$(OUT)/%.cu.o: private CXXFLAGS_ALL += -fsanitize=alignment
+CU_CHECKS := -fsanitize=alignment
 BACKEND_SOURCES := $(wildcard common/simt/*.cc common/simt/*.S)
 endif
 
@@ -173,7 +173,7 @@ endef
 $(BUILD)/backend: FORCE
 	$(call stamp,$(OUT))
 $(OUT)/settings: FORCE
-	$(call stamp,$(CC) $(CFLAGS_ALL) $(CFLAGS) $(CXX) $(CXXFLAGS_ALL) $(CXXFLAGS) $(NVCC) $(NVCCFLAGS_ALL) $(NVCCFLAGS) $(LDFLAGS) $(LDLIBS_ALL))
+	$(call stamp,$(CC) $(CFLAGS_ALL) $(CFLAGS) $(CXX) $(CXXFLAGS_ALL) $(CU_CHECKS) $(CXXFLAGS) $(NVCC) $(NVCCFLAGS_ALL) $(NVCCFLAGS) $(LDFLAGS) $(LDLIBS_ALL))
 $(OUT)/generated/commit.h: FORCE
 	$(call stamp,#define COMMIT "$(shell git describe --always --dirty --abbrev=12 --exclude '*' 2>/dev/null || echo unknown)")
 $(OUT)/common/harness/provenance.c.o: $(OUT)/generated/commit.h
@@ -205,7 +205,7 @@ $(OUT)/%.cu.cc: %.cu common/simt/translate.awk
 	$(Q)awk -v file=$< -f common/simt/translate.awk $< > $@
 $(OUT)/%.cu.o: $(OUT)/%.cu.cc $(OUT)/settings
 	$(call say,SIMT,$*.cu)
-	$(Q)$(CXX) $(CXXFLAGS_ALL) $(CXXFLAGS) -iquote $(dir $*) -include cuda_runtime.h $(DEPS) -c $< -o $@
+	$(Q)$(CXX) $(CXXFLAGS_ALL) $(CU_CHECKS) $(CXXFLAGS) -iquote $(dir $*) -include cuda_runtime.h $(DEPS) -c $< -o $@
 endif
 
 link = $(call say,LINK,$@)$(newline)	$(Q)$(CXX) -o $@ $(filter %.o,$^) $(LDFLAGS) $(LDLIBS_ALL)

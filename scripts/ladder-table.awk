@@ -13,8 +13,8 @@ FNR == 1 {
     machine = cell[column["device"]] ", driver " cell[column["driver"]] ", CUDA " cell[column["toolkit"]]
     if (where != "" && machine != where) {
         print "ladder-table: rows of " where " and of " machine " in one table" > "/dev/stderr"
-        failed = 1
-        exit 3
+        failed = 3
+        exit
     }
     where = machine
     dataset = cell[column["dataset"]] " (" cell[column["origin"]] ")"
@@ -29,7 +29,6 @@ FNR == 1 {
     lab = cell[column["lab"]] + 0
     if (lab) {
         time[key, lab] = ms
-        title[lab] = "lab" lab
         if (lab > labs) labs = lab
     } else if (ms) {
         vendor = cell[column["contender"]]

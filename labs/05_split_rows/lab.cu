@@ -148,8 +148,9 @@ static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStre
                        .values = A.d_values,
                        .B = B,
                        .C = C};
-    launcher *const launch = LAUNCH[tuning[TUNE_C] / 2][tuning[TUNE_LANES] / 16];
-    return A.rows ? launch(p, A.rows, *(tail_list *)plan->state, stream) : cudaSuccess;
+    if (A.rows == 0) return cudaSuccess;
+    launcher *const chosen = LAUNCH[tuning[TUNE_C] / 2][tuning[TUNE_LANES] / 16];
+    return chosen(p, A.rows, *(tail_list *)plan->state, stream);
 }
 
 static void release(spmm_plan *plan)
