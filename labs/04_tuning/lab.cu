@@ -51,9 +51,10 @@ static __global__ void __launch_bounds__(BLOCK, THREADS_PER_SM / BLOCK)
                 load_vector(b[u], &B[(size_t)tile_col[warp][min(k + u, count - 1)] * N + column]);
 #pragma unroll
             for (int u = 0; u < IN_FLIGHT; u++)
+                if (k + u < count)
 #pragma unroll
-                for (int c = 0; c < C; c++)
-                    if (k + u < count) sum[c] += tile_value[warp][k + u] * b[u][c];
+                    for (int c = 0; c < C; c++)
+                        sum[c] += tile_value[warp][k + u] * b[u][c];
         }
         __syncwarp();
     }

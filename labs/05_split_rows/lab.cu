@@ -61,9 +61,9 @@ static __device__ void segment_sum(const product &p, int start, int end, int j, 
              * registers while the loads are on their way. */
 #pragma unroll
             for (int u = 0; u < IN_FLIGHT; u++)
+                if (k + u * GROUPS < count)
 #pragma unroll
-                for (int c = 0; c < C; c++)
-                    if (k + u * GROUPS < count)
+                    for (int c = 0; c < C; c++)
                         sum[c] += __int_as_float(tile[k + u * GROUPS].y) * b[u][c];
         }
         __syncwarp();
