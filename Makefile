@@ -20,7 +20,7 @@ include config.mk
 # scripts/detect-backend prints NAME=value words and the reason, or why there is no choice; it is
 # not asked for goals that build nothing.
 
-PASSIVE_GOALS := help clean format check-format diff ladder
+PASSIVE_GOALS := help clean format check-format diff ladder validate-counters
 ifneq ($(filter-out $(PASSIVE_GOALS),$(or $(MAKECMDGOALS),help)),)
 DETECTED := $(shell BACKEND='$(BACKEND)' ARCH='$(ARCH)' CUDA_HOME='$(CUDA_HOME)' scripts/detect-backend 2>&1)
 detected = $(patsubst $(1)=%,%,$(filter $(1)=%,$(DETECTED)))
@@ -81,15 +81,28 @@ CXXFLAGS_ALL := -std=c++20 $(OPTIMISE) -g -gdwarf-4 $(CXX_WARN) -fno-strict-alia
                 -Wno-unknown-pragmas $(INCLUDES)
 # A GPU allows no misaligned access; common/simt/fault.cc reports what this finds.
 CU_CHECKS := -fsanitize=alignment
+# The traced twin of a program reports what its kernels do to common/profiler, through the calls that
+# these sanitizers insert; no sanitizer's library is linked. How lanes come together again after a
+# branch is read off the order of the code, so that must be the source's: no block is moved, merged or
+# copied. Functions are inlined and loops unrolled as nvcc does it, so that what is loaded once there
+# is loaded once here.
+TRACE := -O2 -DSIMT_TRACED -fsanitize=thread --param tsan-distinguish-volatile=1 \
+         -fsanitize=bounds -fsanitize-coverage=trace-pc \
+         -fno-exceptions -fno-tree-vectorize -fno-tree-slp-vectorize \
+         -fno-reorder-blocks -fno-reorder-blocks-and-partition -fno-crossjumping \
+         -fno-tree-tail-merge -fno-thread-jumps -fno-code-hoisting \
+         --param early-inlining-insns=1000 --param max-inline-insns-auto=1000 \
+         --param inline-unit-growth=1000 --param large-function-growth=1000
 BACKEND_SOURCES := $(wildcard common/simt/*.cc common/simt/*.S)
 endif
 
 # ---- what is linked ----------------------------------------------------------------------------
 
 object = $(patsubst %,$(OUT)/%.o,$(1))
+traced = $(patsubst $(OUT)/%.cu.o,$(OUT)/traced/%.cu.o,$(1))
 LAB_MAIN := common/harness/main.c
 LIMITS_MAIN := common/limits/limits.cu
-COMMON_SOURCES := $(filter-out $(LAB_MAIN) $(LIMITS_MAIN) common/baselines/% common/simt/%,\
+COMMON_SOURCES := $(filter-out $(LAB_MAIN) $(LIMITS_MAIN) common/baselines/% common/simt/% common/profiler/%,\
                   $(wildcard common/*/*.c common/*/*.cu)) $(BACKEND_SOURCES)
 COMMON := $(call object,$(COMMON_SOURCES))
 
@@ -100,21 +113,32 @@ define lab_rules
 $(if $(2),,$(error $(1)/lab.cu includes no ops/*.h, so its operation is unknown))
 LABS_OF_$(2) += $$(call object,$$(wildcard $(1)/*.cu))
 $(OUT)/lab$(call number_of,$(1)): $$(LABS_OF_$(2))
+$(OUT)/traced/lab$(call number_of,$(1)): $$(call traced,$$(LABS_OF_$(2)))
 endef
 $(foreach d,$(LAB_DIRS),$(eval $(call lab_rules,$(d),$(call operation_of,$(d)))))
 ALL_LAB_OBJECTS := $(call object,$(wildcard $(LAB_DIRS:%=%/*.cu)))
+
+# The traced twin of $(OUT)/labN is $(OUT)/traced/labN: the kernels of labs and common/device again,
+# with everything else as it is, and the instruments.
+PROFILER := $(call object,$(wildcard common/profiler/*.cc common/profiler/*.c))
+TRACED_COMMON := $(PROFILER) $(patsubst $(OUT)/common/device/%.cu.o,$(OUT)/traced/common/device/%.cu.o,$(COMMON))
+TWINS := $(if $(filter simt,$(BACKEND)),$(LABS:%=$(OUT)/traced/%))
 
 LADDER_ROWS := report/results/h200/spmm.csv
 
 TESTS_C := $(wildcard tests/unit/*.c)
 TESTS_CU := $(wildcard tests/primitives/*.cu)
 TESTS_SIMT := $(if $(filter simt,$(BACKEND)),$(wildcard tests/simt/*.cu))
+# Programs of traced kernels: one a folder.
+TESTS_TRACED := $(if $(filter simt,$(BACKEND)),tests/planted tests/counters)
 TEST_PROGRAMS := $(patsubst %,$(OUT)/%,$(basename $(TESTS_C) $(TESTS_CU) $(TESTS_SIMT))) \
-                 $(OUT)/tests/kernels/matrix $(OUT)/tests/mutants/run
+                 $(OUT)/tests/kernels/matrix $(OUT)/tests/mutants/run \
+                 $(TESTS_TRACED:%=$(OUT)/traced/%/run)
 
 ##@ Build
 
 .PHONY: help all programs test check-format format clean data diff limits ladder FORCE
+.PHONY: ncu sanitize validate-counters
 
 help: ## Show this help
 	@awk -f scripts/help.awk Makefile config.mk
@@ -122,17 +146,17 @@ help: ## Show this help
 # labN: ## Build one lab and leave it here: make lab3 && ./lab3 arxiv 32
 
 all: programs $(LABS) ## Build every lab and tool
-programs: $(addprefix $(OUT)/,$(LABS) limits convert) ## The same, in build/ alone
+programs: $(addprefix $(OUT)/,$(LABS) limits convert) $(TWINS) ## The same, in build/ alone
 
 # A program in the root is a copy of the one in build/, taken again when the backend changes.
-$(LABS): %: $(OUT)/% $(BUILD)/backend
+$(LABS): %: $(OUT)/% $(if $(TWINS),$(OUT)/traced/%) $(BUILD)/backend
 	$(Q)cp -f $< $@
 
 ##@ Check
 
 test: all $(TEST_PROGRAMS) ## Run every test; ends with "N passed, N failed, N skipped"
 	$(Q)OUT='$(OUT)' BACKEND='$(BACKEND)' scripts/run-tests $(TEST_PROGRAMS)
-test: $(OUT)/tests/cli/faulty
+test: $(OUT)/tests/cli/faulty $(if $(TWINS),$(OUT)/traced/tests/cli/faulty)
 
 check-format: ## Verify the format of C and CUDA files and lint the shell scripts
 	$(Q)scripts/check-format
@@ -144,6 +168,18 @@ format: ## Format C and CUDA files
 
 limits: $(OUT)/limits ## Measure this machine's bandwidths and peak, for the roofline column
 	$(Q)$<
+
+ncu: $(if $(LAB),$(OUT)/lab$(LAB)) ## Nsight Compute on a lab: make ncu LAB=3 ARGS="arxiv 32"
+	@CUDA_HOME='$(CUDA_HOME)' scripts/ncu-lab $< $(ARGS)
+
+sanitize: $(if $(LAB),$(OUT)/lab$(LAB)) ## The four tools of compute-sanitizer on a lab: make sanitize LAB=3
+	@CUDA_HOME='$(CUDA_HOME)' scripts/sanitize-lab $< $(ARGS)
+
+validate-counters: ## Compare the counters of the CPU backend with ncu's: report/results/GPU/counters.csv
+	$(Q)CUDA_HOME='$(CUDA_HOME)' scripts/cuda-tool ncu >/dev/null
+	$(Q)$(MAKE) BACKEND=cuda $(BUILD)/cuda/$(lastword $(LABS))
+	$(Q)$(MAKE) BACKEND=simt $(BUILD)/simt/traced/$(lastword $(LABS))
+	$(Q)CUDA_HOME='$(CUDA_HOME)' scripts/validate-counters $(BUILD) $(lastword $(LABS))
 
 ladder: ## Write the tables of README.md and the handouts from the measured rows
 	$(Q)scripts/ladder-table --into README.md $(LADDER_ROWS)
@@ -173,11 +209,13 @@ endef
 $(BUILD)/backend: FORCE
 	$(call stamp,$(OUT))
 $(OUT)/settings: FORCE
-	$(call stamp,$(CC) $(CFLAGS_ALL) $(CFLAGS) $(CXX) $(CXXFLAGS_ALL) $(CU_CHECKS) $(CXXFLAGS) $(NVCC) $(NVCCFLAGS_ALL) $(NVCCFLAGS) $(LDFLAGS) $(LDLIBS_ALL))
+	$(call stamp,$(CC) $(CFLAGS_ALL) $(CFLAGS) $(CXX) $(CXXFLAGS_ALL) $(CU_CHECKS) $(TRACE) $(CXXFLAGS) $(NVCC) $(NVCCFLAGS_ALL) $(NVCCFLAGS) $(LDFLAGS) $(LDLIBS_ALL))
 $(OUT)/generated/commit.h: FORCE
 	$(call stamp,#define COMMIT "$(shell git describe --always --dirty --abbrev=12 --exclude '*' 2>/dev/null || echo unknown)")
 $(OUT)/common/harness/provenance.c.o: $(OUT)/generated/commit.h
 $(OUT)/common/harness/provenance.c.o: private CFLAGS_ALL += -I$(OUT)/generated
+# Where a program finds its traced twin.
+$(OUT)/common/harness/twin.c.o: private CFLAGS_ALL += -DPROGRAMS='"$(OUT)"'
 
 $(OUT)/%.c.o: %.c $(OUT)/settings
 	@mkdir -p $(@D)
@@ -206,6 +244,10 @@ $(OUT)/%.cu.cc: %.cu common/simt/translate.awk
 $(OUT)/%.cu.o: $(OUT)/%.cu.cc $(OUT)/settings
 	$(call say,SIMT,$*.cu)
 	$(Q)$(CXX) $(CXXFLAGS_ALL) $(CU_CHECKS) $(CXXFLAGS) -iquote $(dir $*) -include cuda_runtime.h $(DEPS) -c $< -o $@
+$(OUT)/traced/%.cu.o: $(OUT)/%.cu.cc $(OUT)/settings
+	@mkdir -p $(@D)
+	$(call say,TRACE,$*.cu)
+	$(Q)$(CXX) $(CXXFLAGS_ALL) $(TRACE) $(CXXFLAGS) -iquote $(dir $*) -include cuda_runtime.h $(DEPS) -c $< -o $@
 endif
 
 link = $(call say,LINK,$@)$(newline)	$(Q)$(CXX) -o $@ $(filter %.o,$^) $(LDFLAGS) $(LDLIBS_ALL)
@@ -216,6 +258,10 @@ endef
 
 $(addprefix $(OUT)/,$(LABS)): $(call object,$(LAB_MAIN)) $(COMMON)
 	$(link)
+$(TWINS): $(call object,$(LAB_MAIN)) $(TRACED_COMMON)
+	$(link)
+# Linked after its program, so that an older twin is an outdated one (common/harness/twin.c).
+$(TWINS): $(OUT)/traced/%: $(OUT)/%
 $(OUT)/limits: $(call object,$(LIMITS_MAIN)) $(COMMON)
 	$(link)
 $(OUT)/convert: $(call object,datasets/convert.c) $(COMMON)
@@ -228,8 +274,15 @@ $(OUT)/tests/simt/%: $(OUT)/tests/simt/%.cu.o $(COMMON)
 	$(link)
 $(OUT)/tests/cli/faulty: $(call object,$(LAB_MAIN) tests/cli/faulty.cu) $(COMMON)
 	$(link)
+$(OUT)/traced/tests/cli/faulty: $(call object,$(LAB_MAIN)) $(call traced,$(call object,tests/cli/faulty.cu)) \
+                                $(TRACED_COMMON)
+	$(link)
 $(OUT)/tests/kernels/matrix: $(call object,$(wildcard tests/kernels/*.c)) $(ALL_LAB_OBJECTS) $(COMMON)
 	$(link)
+$(TESTS_TRACED:%=$(OUT)/traced/%/run): $(OUT)/traced/%/run: $(TRACED_COMMON)
+	$(link)
+$(foreach t,$(TESTS_TRACED),$(eval $(OUT)/traced/$(t)/run: $(call traced,$(call object,$(wildcard $(t)/*.cu))) \
+    $(call object,$(wildcard $(t)/*.c))))
 $(OUT)/tests/mutants/run: $(call object,$(wildcard tests/mutants/*.c tests/mutants/*.cu) tests/kernels/shapes.c) $(COMMON)
 	$(link)
 

@@ -74,25 +74,31 @@ void simt_async_forget(worker *self)
         self->async_queues[i].count = self->async_queues[i].group = 0;
 }
 
+void simt_async_copy_start_at(void *shared, const void *global, int bytes, int source_bytes,
+                              const void *site)
+{
+    worker *self = simt_worker;
+    if ((uintptr_t)shared % (unsigned)bytes || (uintptr_t)global % (unsigned)bytes)
+        simt_fail(cudaErrorMisalignedAddress, site,
+                  "cp.async of %d bytes from %p to %p: both addresses must be multiples of %d",
+                  bytes, global, shared, bytes);
+    if (!simt_shared_holds(self, shared, (size_t)bytes))
+        simt_fail(cudaErrorInvalidAddressSpace, site,
+                  "cp.async to %p: not the block's shared memory (%zu bytes of it are dynamic)",
+                  shared, self->job->config.dynamic_shared_bytes);
+    if (source_bytes < 0 || source_bytes > bytes)
+        simt_fail(cudaErrorLaunchFailure, site, "cp.async of %d bytes takes %d of them", bytes,
+                  source_bytes);
+    async_queue *q = my_queue(self);
+    if (q->count == q->capacity) grow(q);
+    q->copies[q->count++] = {shared, global, bytes, source_bytes, q->group, site};
+}
+
 extern "C" {
 
 void simt_async_copy_start(void *shared, const void *global, int bytes, int source_bytes)
 {
-    worker *self = simt_worker;
-    if ((uintptr_t)shared % (unsigned)bytes || (uintptr_t)global % (unsigned)bytes)
-        simt_fail(cudaErrorMisalignedAddress, SIMT_CALLER,
-                  "cp.async of %d bytes from %p to %p: both addresses must be multiples of %d",
-                  bytes, global, shared, bytes);
-    if (!simt_shared_holds(self, shared, (size_t)bytes))
-        simt_fail(cudaErrorInvalidAddressSpace, SIMT_CALLER,
-                  "cp.async to %p: not the block's shared memory (%zu bytes of it are dynamic)",
-                  shared, self->job->config.dynamic_shared_bytes);
-    if (source_bytes < 0 || source_bytes > bytes)
-        simt_fail(cudaErrorLaunchFailure, SIMT_CALLER, "cp.async of %d bytes takes %d of them",
-                  bytes, source_bytes);
-    async_queue *q = my_queue(self);
-    if (q->count == q->capacity) grow(q);
-    q->copies[q->count++] = {shared, global, bytes, source_bytes, q->group, SIMT_CALLER};
+    simt_async_copy_start_at(shared, global, bytes, source_bytes, SIMT_CALLER);
 }
 
 void simt_async_commit(void)

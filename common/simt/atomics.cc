@@ -147,11 +147,17 @@ static inline void maybe_spinning(void)
     if (__builtin_expect(++simt_worker->atomics_since_switch >= PATIENCE, 0)) simt_yield();
 }
 
+uint64_t simt_atomic_at(void *address, uint64_t operand, uint64_t compare, simt_atomic_op op,
+                        const void *site)
+{
+    maybe_spinning();
+    return perform({address, site}, operand, compare, op);
+}
+
 extern "C" uint64_t simt_atomic(void *address, uint64_t operand, uint64_t compare,
                                 simt_atomic_op op)
 {
-    maybe_spinning();
-    return perform({address, SIMT_CALLER}, operand, compare, op);
+    return simt_atomic_at(address, operand, compare, op, SIMT_CALLER);
 }
 
 extern "C" void simt_fence(simt_scope scope)

@@ -20,6 +20,7 @@ static bool run_warp(worker *self, warp *w)
     self->atomics_since_switch = 0;
     simt_switch(&self->scheduler_sp, t->sp);
     if (__builtin_expect(self->fault.signal, 0)) simt_fault_to_failure(self);
+    if (simt_observer && !self->failed.error) simt_observer->warp_stops(self, w);
     return true;
 }
 
@@ -86,9 +87,8 @@ static void begin_block(worker *self, uint64_t number)
     simt_shared_poison(self);
 }
 
-bool simt_run_block(worker *self, uint64_t number)
+static bool run_block(worker *self)
 {
-    begin_block(self, number);
     unsigned threads = self->job->block_threads;
     for (;;) {
         bool progress = false;
@@ -108,6 +108,16 @@ bool simt_run_block(worker *self, uint64_t number)
         }
         if (__builtin_expect(__atomic_load_n(&self->job->stop, __ATOMIC_RELAXED), 0)) return true;
     }
+}
+
+bool simt_run_block(worker *self, uint64_t number)
+{
+    begin_block(self, number);
+    if (!simt_observer) return run_block(self);
+    if (!simt_observer->block_begins(self)) return true;
+    const bool done = run_block(self);
+    if (done) simt_observer->block_ends(self);
+    return done;
 }
 
 /* ---- __syncthreads, called through the door in switch_*.S ---------------------------------- */

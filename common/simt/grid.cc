@@ -19,6 +19,7 @@ __thread worker *simt_worker;
 static __thread int os_thread; /* what the system calls this thread; 0 until asked */
 worker *simt_workers[MAX_OS_THREADS];
 settings simt_settings;
+const observer *simt_observer;
 
 /* Launches from different host threads take turns. Leaked: it must outlive static destructors. */
 static std::mutex &one_launch = *new std::mutex;
@@ -170,10 +171,12 @@ extern "C" void simt_launch(const simt_launch_config *config, void (*entry)(void
     /* Waking other OS threads takes longer than 1024 empty CUDA threads do. */
     bool small = job.blocks == 1 || job.blocks * job.block_threads <= 1024;
     job.threads = small ? 1 : (int)min(job.blocks, (uint64_t)simt_settings.threads);
+    if (simt_observer) simt_observer->launch_begins(&job);
     simt_watch_begin();
     if (job.threads == 1)
         simt_work(&job, 0);
     else
         simt_work_together(&job);
     simt_watch_end();
+    if (simt_observer) simt_observer->launch_ends(&job);
 }

@@ -124,6 +124,7 @@ cudaError_t simt_memory_allocate(void **pointer, size_t bytes)
     memset(pages, 0xff, a.page_bytes);
     a.number = ++device.count;
     device.known[a.pages] = a;
+    if (simt_observer) simt_observer->allocated((void *)a.start, bytes);
     *pointer = (void *)a.start;
     return cudaSuccess;
 }
@@ -140,6 +141,7 @@ static allocation *find(uintptr_t address)
 
 static void release(allocation *a)
 {
+    if (simt_observer) simt_observer->freed((void *)a->start, a->bytes);
     /* A fresh mapping over the old one: its memory is free at once. */
     mmap((void *)a->pages, a->page_bytes, PROT_NONE,
          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
@@ -165,6 +167,19 @@ void simt_memory_free_all(void)
 bool simt_memory_holds(const void *pointer)
 {
     return (uintptr_t)pointer - device.begin < device.end - device.begin;
+}
+
+device_array simt_memory_find(uintptr_t address)
+{
+    std::lock_guard<std::mutex> guard(device.lock);
+    const allocation *a = find(address);
+    return a ? device_array{a->start, a->bytes, a->number, a->freed} : device_array{};
+}
+
+uintptr_t simt_memory_begin(size_t *bytes)
+{
+    *bytes = device.end - device.begin;
+    return device.begin;
 }
 
 bool simt_memory_valid(const void *pointer, size_t bytes)

@@ -75,8 +75,8 @@ static void combine_mma(warp *w, uint32_t lanes)
     }
 }
 
-extern "C" void simt_mma(simt_mma_kind kind, float d[4], const uint32_t *a, const uint32_t *b,
-                         const float c[4])
+void simt_mma_at(simt_mma_kind kind, float d[4], const uint32_t *a, const uint32_t *b,
+                 const float c[4], const void *site)
 {
     /* In the order of enum simt_mma_kind. */
     static const collective kinds[] = {
@@ -86,7 +86,13 @@ extern "C" void simt_mma(simt_mma_kind kind, float d[4], const uint32_t *a, cons
         {"mma.sync.m16n8k16 (bf16)", combine_mma<16, 2, bf16_element>},
     };
     mma_operands operands = {d, a, b, c};
-    simt_meet(~0u, (uint64_t)&operands, &kinds[kind], SIMT_CALLER);
+    simt_meet(~0u, (uint64_t)&operands, &kinds[kind], site);
+}
+
+extern "C" void simt_mma(simt_mma_kind kind, float d[4], const uint32_t *a, const uint32_t *b,
+                         const float c[4])
+{
+    simt_mma_at(kind, d, a, b, c, SIMT_CALLER);
 }
 
 /* ---- ldmatrix ------------------------------------------------------------------------------ */
@@ -117,19 +123,25 @@ static void combine_ldmatrix(warp *w, uint32_t lanes)
     }
 }
 
-extern "C" void simt_ldmatrix(uint32_t *fragments, const void *row, int count, bool transposed)
+void simt_ldmatrix_at(uint32_t *fragments, const void *row, int count, bool transposed,
+                      const void *site)
 {
     static const collective load = {"ldmatrix", combine_ldmatrix};
     worker *self = simt_worker;
     /* The rows come from the first 8 * count lanes; the others' addresses are not looked at. */
     if ((int)self->running->index < 8 * count) {
         if ((uintptr_t)row % 16)
-            simt_fail(cudaErrorMisalignedAddress, SIMT_CALLER,
+            simt_fail(cudaErrorMisalignedAddress, site,
                       "ldmatrix: row address %p is not a multiple of 16", row);
         if (!simt_shared_holds(self, row, 16))
-            simt_fail(cudaErrorInvalidAddressSpace, SIMT_CALLER,
+            simt_fail(cudaErrorInvalidAddressSpace, site,
                       "ldmatrix: row address %p is not in the block's shared memory", row);
     }
     ldmatrix_operands operands = {fragments, (const uint16_t *)row, count, transposed};
-    simt_meet(~0u, (uint64_t)&operands, &load, SIMT_CALLER);
+    simt_meet(~0u, (uint64_t)&operands, &load, site);
+}
+
+extern "C" void simt_ldmatrix(uint32_t *fragments, const void *row, int count, bool transposed)
+{
+    simt_ldmatrix_at(fragments, row, count, transposed, SIMT_CALLER);
 }

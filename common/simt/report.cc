@@ -92,7 +92,7 @@ void simt_report(worker *self)
             f.culprit->thread.z, f.culprit->home->number, f.culprit->index);
     add("\n");
     if (f.show_waiting) list_waiting(self);
-    fputs(report, stderr);
+    if (!simt_observer || !simt_observer->failed(self)) fputs(report, stderr);
     simt_set_sticky_error(f.error);
 }
 

@@ -144,6 +144,7 @@ static cudaError_t copy(void *to, const void *from, size_t bytes, enum cudaMemcp
     }
     if (!range_exists(to, bytes) || !range_exists(from, bytes)) return cudaErrorInvalidValue;
     memmove(to, from, bytes);
+    if (simt_observer) simt_observer->copied(to, from, bytes);
     return cudaSuccess;
 }
 
@@ -200,6 +201,7 @@ cudaError_t cudaMemset(void *pointer, int value, size_t bytes)
     if (!may_be_device(pointer) || !range_exists(pointer, bytes))
         return simt_error(cudaErrorInvalidValue);
     memset(pointer, value, bytes);
+    if (simt_observer) simt_observer->written(pointer, bytes);
     return cudaSuccess;
 }
 

@@ -22,12 +22,10 @@
  * arrive at a warp-wide function computes the result for all. A kernel that never waits needs one
  * stack a warp: a lane that ends hands its stack to the next one.
  *
- * An instrumented build (counters, memcheck, racecheck) would add files here, and attach where a
- * block begins and ends (simt_run_block), at every barrier (release_barrier), warp-wide function
- * (simt_conclude), atomic (simt_atomic), fence (simt_fence), asynchronous copy and matrix load
- * (simt_async_copy, simt_async_wait, simt_ldmatrix), and to all other accesses through the
- * compiler's instrumentation of the kernels (-fsanitize=thread with functions of our own). Labs and
- * the files here stay as they are, and are compiled without it.
+ * Counters, memcheck and racecheck are in common/profiler. In the traced twin of a program it stands
+ * between the kernels and this backend (include/simt/trace.h), is told of launches, blocks and device
+ * memory through `simt_observer`, and hears of every access from the compiler's instrumentation of
+ * the kernels. The files here are the same in both programs.
  */
 #ifndef SIMT_SIMT_H
 #define SIMT_SIMT_H
@@ -189,6 +187,26 @@ static inline unsigned lowest(uint32_t set)
     return (unsigned)__builtin_ctz(set);
 }
 
+/* What else is told of launches, blocks and device memory; NULL in a program that is not traced. */
+struct observer {
+    void (*launch_begins)(const launch *job);
+    void (*launch_ends)(const launch *job);
+    /* Whether the block shall run: an observer may content itself with some. */
+    bool (*block_begins)(worker *self);
+    void (*block_ends)(worker *self);
+    /* No lane of `w` goes on for now: each waits, has exited or has yielded. */
+    void (*warp_stops)(worker *self, warp *w);
+    /* self->failed says why the launch is abandoned. Whether the observer tells the user: else it is
+     * printed. */
+    bool (*failed)(const worker *self);
+    /* Of device memory, on behalf of the host. */
+    void (*allocated)(const void *start, size_t bytes);
+    void (*freed)(const void *start, size_t bytes);
+    void (*written)(const void *to, size_t bytes);
+    void (*copied)(const void *to, const void *from, size_t bytes);
+};
+extern const observer *simt_observer;
+
 /* ---- running: grid.cc, os_threads.cc, block.cc, fiber.cc, warp.cc --------------------------- */
 
 /* One OS thread's share of a launch; number 0 is the one that launched. */
@@ -214,6 +232,22 @@ uint64_t simt_meet(uint32_t mask, uint64_t value, const collective *what, const 
 /* Ends the meeting. `stay` are lanes that are ready as it is. */
 void simt_conclude(warp *w, meeting *m, uint32_t stay);
 
+/* The functions of these names in include/simt, for a call from `site`. */
+extern "C" {
+uint64_t simt_shuffle_at(uint32_t mask, uint64_t value, int operand, int width, simt_collective how,
+                         const void *site);
+uint64_t simt_vote_at(uint32_t mask, uint64_t value, simt_collective how, const void *site);
+int simt_syncthreads_at(int predicate, simt_barrier how, const void *site);
+}
+uint64_t simt_atomic_at(void *address, uint64_t operand, uint64_t compare, simt_atomic_op op,
+                        const void *site);
+void simt_mma_at(simt_mma_kind kind, float d[4], const uint32_t *a, const uint32_t *b,
+                 const float c[4], const void *site);
+void simt_ldmatrix_at(uint32_t *fragments, const void *row, int count, bool transposed,
+                      const void *site);
+void simt_async_copy_start_at(void *shared, const void *global, int bytes, int source_bytes,
+                              const void *site);
+
 /* ---- memory: memory.cc, shared_memory.cc, async_copy.cc ------------------------------------- */
 
 cudaError_t simt_memory_allocate(void **pointer, size_t bytes);
@@ -222,6 +256,16 @@ void simt_memory_free_all(void);
 bool simt_memory_holds(const void *pointer);
 /* Whether the range lies in one live allocation. */
 bool simt_memory_valid(const void *pointer, size_t bytes);
+/* The live or freed allocation at or around the address; its number is 0 if there is none. */
+struct device_array {
+    uintptr_t start;
+    size_t bytes;
+    unsigned number; /* 1, 2, ... in order of allocation */
+    bool freed;
+};
+device_array simt_memory_find(uintptr_t address);
+/* All device memory lies in `bytes` from here; 0 until the first allocation. */
+uintptr_t simt_memory_begin(size_t *bytes);
 /* "8 bytes after the end of allocation 3 (512 bytes)" */
 void simt_memory_describe(uintptr_t address, char *text, size_t size);
 /* Host memory the machine has, and has left. */
@@ -282,6 +326,17 @@ struct shared_range {
     size_t offset, bytes;
 };
 const shared_range *simt_static_shared(size_t *count);
+/* The same one by one, in ascending order: "tile" of "void f<4>(float*)". */
+struct shared_variable {
+    size_t offset, bytes;
+    const char *name, *function;
+};
+const shared_variable *simt_shared_variables(size_t *count);
+/* Whether this is a byte by which g++ tells if a variable has been constructed (it does so for some
+ * arrays of __half). The program's source knows nothing of it. */
+bool simt_is_shared_guard(size_t offset);
+/* "reduce<256>": the name of the kernel at that address, or `otherwise` if it is NULL or unknown. */
+void simt_kernel_name(const void *kernel, const char *otherwise, char *text, size_t size);
 /* The size of a kernel's own ones, 0 if it is NULL. Those of the __device__ functions that it calls
  * are not in it: nothing here tells which these are. */
 size_t simt_static_shared_bytes(const void *kernel);

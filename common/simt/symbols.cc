@@ -7,10 +7,12 @@
  */
 #include "simt/simt.h"
 
+#include <cxxabi.h>
 #include <fcntl.h>
 #include <link.h>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -82,6 +84,8 @@ struct symbol_table {
      * alone; and all, size by offset. */
     std::map<std::pair<int, std::string>, size_t> shared_bytes;
     std::map<size_t, size_t> shared;
+    std::map<size_t, std::string> shared_names; /* mangled, by offset */
+    std::set<size_t> guards;                    /* offsets of what g++ puts beside some of them */
 };
 
 static symbol_table read_symbols(void)
@@ -109,8 +113,11 @@ static symbol_table read_symbols(void)
             if (type == STT_FILE) file++;
             if (type == STT_FUNC && symbol.st_value) {
                 table.functions[symbol.st_value] = {name, local ? file : ANY_FILE};
+            } else if (type == STT_TLS && strncmp(name, "_ZGVZ", 5) == 0) {
+                table.guards.insert(symbol.st_value);
             } else if (type == STT_TLS && strncmp(name, "_ZZ", 3) == 0) {
                 table.shared[symbol.st_value] = symbol.st_size;
+                table.shared_names[symbol.st_value] = name;
                 table.shared_bytes[{ANY_FILE, name}] = symbol.st_size;
                 if (local) table.shared_bytes[{file, name}] = symbol.st_size;
             }
@@ -151,6 +158,66 @@ const shared_range *simt_static_shared(size_t *count)
     static const std::vector<shared_range> &all = *join_shared_variables();
     *count = all.size();
     return all.data();
+}
+
+/* "void f<4>(float*)::tile" is tile of f. */
+static shared_variable describe_shared(size_t offset, size_t bytes, const std::string &mangled)
+{
+    char *text = abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, nullptr);
+    const std::string all = text ? text : mangled;
+    free(text);
+    const size_t colons = all.rfind("::");
+    if (colons == std::string::npos) return {offset, bytes, strdup(all.c_str()), ""};
+    return {offset, bytes, strdup(all.c_str() + colons + 2), strdup(all.substr(0, colons).c_str())};
+}
+
+static std::vector<shared_variable> *list_shared_variables(void)
+{
+    auto *all = new std::vector<shared_variable>;
+    for (const auto &[offset, bytes] : symbols().shared)
+        all->push_back(describe_shared(offset, bytes, symbols().shared_names.at(offset)));
+    return all;
+}
+
+const shared_variable *simt_shared_variables(size_t *count)
+{
+    static const std::vector<shared_variable> &all = *list_shared_variables();
+    *count = all.size();
+    return all.data();
+}
+
+bool simt_is_shared_guard(size_t offset)
+{
+    return symbols().guards.count(offset) > 0;
+}
+
+/* Of "void reduce<256>(float*, int)" what lies between the type and the parameters. Both are absent
+ * where the function is no template. */
+static std::string without_signature(std::string name)
+{
+    int depth = 0;
+    for (size_t i = 0; i < name.size(); i++) {
+        if (name[i] == '<') depth++;
+        if (name[i] == '>') depth--;
+        if (depth) continue;
+        if (name[i] == '(') return name.substr(0, i);
+        if (name[i] == ' ') {
+            name.erase(0, i + 1);
+            i = (size_t)-1;
+        }
+    }
+    return name;
+}
+
+void simt_kernel_name(const void *kernel, const char *otherwise, char *text, size_t size)
+{
+    snprintf(text, size, "%s", otherwise);
+    if (!kernel) return;
+    const auto function = symbols().functions.find((uintptr_t)kernel - simt_load_address());
+    if (function == symbols().functions.end()) return;
+    char *name = abi::__cxa_demangle(function->second.name.c_str(), nullptr, nullptr, nullptr);
+    if (name) snprintf(text, size, "%s", without_signature(name).c_str());
+    free(name);
 }
 
 static size_t count_static_shared(const void *kernel)

@@ -1,8 +1,9 @@
 # translate.awk - make a .cu file acceptable to an ordinary C++ compiler. Two constructs of CUDA C++
-# are not C++, and only they are rewritten:
+# are not C++, and one pragma is nvcc's; only they are rewritten:
 #
 #   k<T><<<grid, block, bytes, stream>>>(args)   SIMT_KERNEL(k<T>)(grid, block, bytes, stream)(args)
 #   extern __shared__ T name[];                  T *const name = (T *)simt_dynamic_shared();
+#   #pragma unroll 4                             SIMT_UNROLL(4)
 #
 # Comments, strings and line numbers stay as they are. What cannot be understood is an error with
 # file and line. Works with mawk, gawk and busybox.
@@ -16,7 +17,7 @@ END {
     line = 1
     depth = 0  # of braces
     # The next thing that matters; all before it is passed on.
-    while (match(source, /\/\/|\/\*|["']|<<<|extern[ \t\n]/)) {
+    while (match(source, /\/\/|\/\*|["']|<<<|extern[ \t\n]|#[ \t]*pragma[ \t]+unroll/)) {
         token = substr(source, RSTART, RLENGTH)
         plain = substr(source, 1, RSTART - 1)
         depth += count(plain, "[{]") - count(plain, "[}]")
@@ -26,6 +27,7 @@ END {
         else if (token == "\"") pass(string_length())
         else if (token == "'") pass(character_length())
         else if (token == "<<<") launch()
+        else if (token ~ /^#/) unroll()
         else extern()
     }
     printf "%s%s", held, source
@@ -167,6 +169,17 @@ function followed_by_arguments(text) {
         else if (substr(text, 1, 2) == "//") text = substr(text, index(text, "\n"))
         else return text ~ /^[(A-Za-z_]/  # a macro may stand for the list
     }
+}
+
+# ---- unrolling ----------------------------------------------------------------------------------
+
+# Without a number, or with one that only the compiler can work out, fully.
+function unroll(   factor) {
+    match(source, /^#[ \t]*pragma[ \t]+unroll[ \t(]*/)
+    source = substr(source, RLENGTH + 1)
+    factor = match(source, /^[0-9]+/) ? substr(source, 1, RLENGTH) : "SIMT_FULLY"
+    if (match(source, /^[^\n\/]*/)) source = substr(source, RLENGTH + 1)
+    put("SIMT_UNROLL(" factor ")")
 }
 
 # ---- dynamic shared memory ----------------------------------------------------------------------

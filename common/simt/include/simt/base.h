@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "simt/trace.h"
+
 /* Inlined even without optimisation: a call into the backend then comes from the kernel itself, and
  * the address it returns to is that of the kernel's source line. */
 #define SIMT_INLINE static inline __attribute__((always_inline))

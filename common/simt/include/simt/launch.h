@@ -30,6 +30,18 @@
 #define __grid_constant__
 #define __align__(bytes) __attribute__((aligned(bytes)))
 
+/* What `#pragma unroll` becomes. In a traced program the loop has to be unrolled where nvcc does it:
+ * what its rounds have in common is then read once, as on the GPU. In others it would only make the
+ * code longer. */
+#ifdef SIMT_TRACED
+#define SIMT_PRAGMA(...) _Pragma(#__VA_ARGS__)
+#define SIMT_UNROLL(FACTOR) SIMT_PRAGMA_UNROLL(FACTOR)
+#define SIMT_PRAGMA_UNROLL(FACTOR) SIMT_PRAGMA(GCC unroll FACTOR)
+#define SIMT_FULLY 32
+#else
+#define SIMT_UNROLL(FACTOR)
+#endif
+
 /* ---- built-in variables -------------------------------------------------------------------- */
 
 extern "C" {

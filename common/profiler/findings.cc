@@ -1,0 +1,195 @@
+/*
+ * findings.cc - what the checks and the runtime have found, each mistake once: a kernel makes it in
+ * every thread, so what has the same kind, kernel and source lines is one finding with a count, and
+ * the first occurrence is described.
+ */
+#include "profiler/checks.h"
+
+#include <map>
+#include <stdarg.h>
+#include <tuple>
+#include <vector>
+
+static std::vector<finding> &findings = *new std::vector<finding>;
+
+/* Finding numbers by kind, kernel and code addresses, all as pointers: an answer is wanted millions
+ * of times. One line may be several code addresses, so a finding can have several keys. */
+typedef std::tuple<const char *, const char *, const void *, const void *> key;
+static std::map<key, size_t> &numbers = *new std::map<key, size_t>;
+
+static key key_of(const char *kind, const access *a, const void *other)
+{
+    const bool ascending = a->site < other;
+    return {kind, a->self->job->config.name, ascending ? a->site : other,
+            ascending ? other : a->site};
+}
+
+static size_t latest; /* the number of the finding noted last */
+static bool noted;    /* why the launch is being ended is among the findings */
+
+bool finding_again(const char *kind, const access *a, const void *other)
+{
+    auto it = numbers.find(key_of(kind, a, other));
+    if (it == numbers.end()) return false;
+    latest = it->second;
+    findings[latest].count++;
+    return true;
+}
+
+static void source_line(const void *site, char *text, size_t size)
+{
+    text[0] = 0;
+    if (site) simt_source_line(site, text, size);
+}
+
+static void set_place(finding *f, const worker *self, const lane *who)
+{
+    const simt_launch_config &c = self->job->config;
+    simt_kernel_name(c.kernel, c.name, f->kernel, sizeof f->kernel);
+    const unsigned block[] = {self->block.x, self->block.y, self->block.z};
+    memcpy(f->block, block, sizeof block);
+    if (!who) return;
+    const unsigned thread[] = {who->thread.x, who->thread.y, who->thread.z};
+    memcpy(f->thread, thread, sizeof thread);
+}
+
+static bool same_mistake(const finding &a, const finding &b)
+{
+    if (strcmp(a.kind, b.kind) != 0 || strcmp(a.kernel, b.kernel) != 0) return false;
+    return (!strcmp(a.where, b.where) && !strcmp(a.other, b.other)) ||
+           (!strcmp(a.where, b.other) && !strcmp(a.other, b.where));
+}
+
+/* The number of the finding like `f`, which becomes one if there is none. */
+static size_t keep(const finding &f)
+{
+    for (size_t i = 0; i < findings.size(); i++)
+        if (same_mistake(findings[i], f)) {
+            findings[i].count++;
+            return i;
+        }
+    findings.push_back(f);
+    return findings.size() - 1;
+}
+
+void finding_add(const char *kind, const access *a, const void *other, const char *advice,
+                 const char *format, ...)
+{
+    if (finding_again(kind, a, other)) return;
+    finding f = {};
+    f.count = 1;
+    snprintf(f.kind, sizeof f.kind, "%s", kind);
+    snprintf(f.advice, sizeof f.advice, "%s", advice);
+    source_line(a->site, f.where, sizeof f.where);
+    source_line(other, f.other, sizeof f.other);
+    set_place(&f, a->self, a->who);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(f.text, sizeof f.text, format, args);
+    va_end(args);
+    latest = keep(f);
+    numbers[key_of(kind, a, other)] = latest;
+}
+
+void finding_ends_launch(cudaError_t error, const access *a)
+{
+    noted = true;
+    simt_fail(error, a->site, "%s: %s", findings[latest].kind, findings[latest].text);
+}
+
+size_t findings_list(const finding **all)
+{
+    *all = findings.data();
+    return findings.size();
+}
+
+void findings_reset(void)
+{
+    findings.clear();
+    numbers.clear();
+}
+
+/* ---- what the runtime finds ------------------------------------------------------------------ */
+
+/* By a part of the report's first line; the first that fits. */
+static const struct {
+    const char *part, *kind, *advice;
+} FAILURES[] = {
+    {"barrier divergence", "divergent barrier",
+     "every thread of the block must come to the same __syncthreads(): move it out of the branch"},
+    {"deadlock", "deadlock",
+     "somebody waits for a thread that waits elsewhere: every lane of a mask, every thread of a "
+     "block "
+     "must come to the same call"},
+    {"is not in the mask", "wrong mask",
+     "the mask must name every lane that makes the call, the caller too: use 0xffffffff where the "
+     "whole warp calls, or compute the mask with __ballot_sync before the branch"},
+    {"which has exited", "wrong mask",
+     "lanes that return early are missing in later shuffles: let them go on with a value of 0"},
+    {"which does not take part", "wrong mask",
+     "a shuffle reads only from lanes of its mask: include the source lanes, or narrow `width`"},
+    {"of its warp wait in", "wrong mask",
+     "lanes that name each other must call the same function with the same mask: move the call out "
+     "of "
+     "the branch"},
+    {"time limit", "time limit",
+     "look for a loop whose end depends on what another thread has yet to write"},
+    {"misaligned", "misaligned", "an address must be a multiple of the size of the access"},
+    {"illegal address", "illegal address", "run with --memcheck to see which array was meant"},
+    {"stack overflow", "stack overflow",
+     "make local arrays smaller, or replace the recursion by a loop"},
+    {"", "failure", "see the report of the runtime"},
+};
+
+/* Somebody who waits, for a failure of the block as a whole. */
+static const lane *first_waiting(const worker *self)
+{
+    for (unsigned i = 0; i < self->warps_used; i++) {
+        const warp *w = &self->warps[i];
+        uint32_t waiting = w->at_barrier;
+        for (uint32_t open = w->open; open; open &= open - 1)
+            waiting |= w->meetings[lowest(open)].arrived;
+        if (waiting) return w->lanes[lowest(waiting)];
+    }
+    return nullptr;
+}
+
+/* Somebody who waits at another place than `who`. */
+static const lane *waiting_elsewhere(const worker *self, const lane *who)
+{
+    for (unsigned i = 0; i < self->warps_used; i++) {
+        const warp *w = &self->warps[i];
+        uint32_t waiting = w->at_barrier;
+        for (uint32_t open = w->open; open; open &= open - 1)
+            waiting |= w->meetings[lowest(open)].arrived;
+        for (; waiting; waiting &= waiting - 1) {
+            const lane *t = w->lanes[lowest(waiting)];
+            if (t != who && !simt_same_source_line(t->site, who->site)) return t;
+        }
+    }
+    return nullptr;
+}
+
+void findings_failed(const worker *self)
+{
+    if (noted) {
+        noted = false;
+        return;
+    }
+    const failure &why = self->failed;
+    auto known = FAILURES;
+    while (!strstr(why.what, known->part))
+        known++;
+    const lane *who = why.culprit ? why.culprit : first_waiting(self);
+    const lane *other = who && who->site ? waiting_elsewhere(self, who) : nullptr;
+    const void *site = why.site ? why.site : who ? who->site : nullptr;
+    finding f = {};
+    f.count = 1;
+    snprintf(f.kind, sizeof f.kind, "%s", known->kind);
+    snprintf(f.advice, sizeof f.advice, "%s", known->advice);
+    snprintf(f.text, sizeof f.text, "%.511s", why.what);
+    source_line(site, f.where, sizeof f.where);
+    source_line(other ? other->site : nullptr, f.other, sizeof f.other);
+    set_place(&f, self, who);
+    keep(f);
+}

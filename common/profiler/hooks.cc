@@ -1,0 +1,343 @@
+/*
+ * hooks.cc - where traced kernels report what they do. The compiler calls the functions __tsan_* and
+ * __sanitizer_cov_trace_pc (-fsanitize=thread, -fsanitize-coverage=trace-pc; those of libtsan are not
+ * linked); the device headers call simt_traced_* (simt/trace.h).
+ */
+#include "profiler/profiler.h"
+
+#include <vector>
+
+/* ---- accesses ------------------------------------------------------------------------------- */
+
+/* Whether the address is one of the running lane's own local variables. */
+static inline bool is_local(const lane *me, uintptr_t address)
+{
+    /* A stack has 64 KB below the lane; see fiber.cc. */
+    return (uintptr_t)me - address <= 64 << 10;
+}
+
+/* The kernel's parameters, and variables of the program: __constant__ ones, or __device__ ones, which
+ * nothing tells from them. They are neither checked nor counted. */
+static inline bool is_parameter(const worker *self, uintptr_t address)
+{
+    return address - (uintptr_t)self->job->arguments < self->job->argument_bytes ||
+           simt_in_program_data(address);
+}
+
+static inline access_kind kind_of(const access &a)
+{
+    if (a.atomic) return a.shared ? SHARED_ATOMIC : GLOBAL_ATOMIC;
+    if (a.write) return a.shared ? SHARED_STORE : GLOBAL_STORE;
+    return a.shared ? SHARED_LOAD : GLOBAL_LOAD;
+}
+
+static inline bool is_shared(const worker *self, uintptr_t address)
+{
+    return address - (uintptr_t)self->thread_local_block < self->thread_local_bytes ||
+           address - (uintptr_t)self->shared < (uintptr_t)(self->shared_end - self->shared);
+}
+
+static void __attribute__((noinline)) report_access(access &a)
+{
+    a.shared = is_shared(a.self, a.address);
+    if (a.shared && a.size == 1 &&
+        simt_is_shared_guard(a.address - (uintptr_t)a.self->thread_local_block))
+        return;
+    if (profiler.memcheck) memcheck_access(&a);
+    if (profiler.racecheck) racecheck_access(&a);
+    if (profiler.count) log_event(a.self, kind_of(a), a.size, a.address, a.site);
+}
+
+static inline __attribute__((always_inline)) void on_access(const void *p, unsigned size,
+                                                            bool write, bool atomic,
+                                                            const void *site,
+                                                            bool is_volatile = false)
+{
+    if (!profiler.tracing) return;
+    worker *self = simt_worker;
+    lane *me = self->running;
+    const uintptr_t address = (uintptr_t)p;
+    if (is_local(me, address) || is_parameter(self, address)) return;
+    access a = {address, size, false, write, atomic, site, self, me, is_volatile};
+    report_access(a);
+}
+
+/* An access of any size, as the aligned ones it consists of. */
+static void on_range(const void *p, size_t bytes, bool write, const void *site)
+{
+    const char *at = (const char *)p;
+    if (!profiler.tracing) return;
+    while (bytes) {
+        unsigned size = 16;
+        while (size > bytes || (uintptr_t)at % size)
+            size /= 2;
+        on_access(at, size, write, false, site);
+        at += size;
+        bytes -= size;
+    }
+}
+
+#define HOOKS(BYTES)                                          \
+    void __tsan_read##BYTES(void *p)                          \
+    {                                                         \
+        on_access(p, BYTES, false, false, SIMT_CALLER);       \
+    }                                                         \
+    void __tsan_write##BYTES(void *p)                         \
+    {                                                         \
+        on_access(p, BYTES, true, false, SIMT_CALLER);        \
+    }                                                         \
+    void __tsan_unaligned_read##BYTES(void *p)                \
+    {                                                         \
+        on_access(p, BYTES, false, false, SIMT_CALLER);       \
+    }                                                         \
+    void __tsan_unaligned_write##BYTES(void *p)               \
+    {                                                         \
+        on_access(p, BYTES, true, false, SIMT_CALLER);        \
+    }                                                         \
+    void __tsan_volatile_read##BYTES(void *p)                 \
+    {                                                         \
+        on_access(p, BYTES, false, false, SIMT_CALLER, true); \
+    }                                                         \
+    void __tsan_volatile_write##BYTES(void *p)                \
+    {                                                         \
+        on_access(p, BYTES, true, false, SIMT_CALLER, true);  \
+    }
+
+extern "C" {
+
+HOOKS(1)
+HOOKS(2)
+HOOKS(4)
+HOOKS(8)
+HOOKS(16)
+
+void __tsan_read_range(void *p, size_t bytes)
+{
+    on_range(p, bytes, false, SIMT_CALLER);
+}
+void __tsan_write_range(void *p, size_t bytes)
+{
+    on_range(p, bytes, true, SIMT_CALLER);
+}
+
+/* Of the C library's, those that the compiler calls of its own accord, too. */
+void *simt_traced_memset(void *to, int value, size_t bytes)
+{
+    on_range(to, bytes, true, SIMT_CALLER);
+    return memset(to, value, bytes);
+}
+void *simt_traced_memcpy(void *to, const void *from, size_t bytes)
+{
+    on_range(from, bytes, false, SIMT_CALLER);
+    on_range(to, bytes, true, SIMT_CALLER);
+    return memcpy(to, from, bytes);
+}
+void *simt_traced_memmove(void *to, const void *from, size_t bytes)
+{
+    on_range(from, bytes, false, SIMT_CALLER);
+    on_range(to, bytes, true, SIMT_CALLER);
+    return memmove(to, from, bytes);
+}
+
+void __tsan_init(void) {}
+void __tsan_vptr_read(void *) {}
+void __tsan_vptr_update(void *, void *) {}
+
+/* ---- control flow --------------------------------------------------------------------------- */
+
+void __tsan_func_entry(void *)
+{
+    if (profiler.tracing && profiler.count) log_enter_function(simt_worker);
+}
+void __tsan_func_exit(void)
+{
+    if (profiler.tracing && profiler.count) log_leave_function(simt_worker);
+}
+void __sanitizer_cov_trace_pc(void)
+{
+    if (profiler.tracing && profiler.count)
+        log_event(simt_worker, EVENT_BASIC_BLOCK, 0, 0, SIMT_CALLER);
+}
+
+/* ---- what the device headers call ------------------------------------------------------------ */
+
+static inline void on_operation(warp_operation what, const void *site)
+{
+    if (profiler.tracing && profiler.count)
+        log_event(simt_worker, operation_event(what), 0, 0, site);
+}
+
+uint64_t simt_traced_shuffle(uint32_t mask, uint64_t value, int operand, int width,
+                             simt_collective how)
+{
+    on_operation(OP_SHUFFLE, SIMT_CALLER);
+    return simt_shuffle_at(mask, value, operand, width, how, SIMT_CALLER);
+}
+
+/* The lanes that wait in __syncwarp with this mask have met when the first of them comes back: until
+ * then none of them could do anything else. */
+static uint32_t waiting_with[MAX_WARPS]
+                            [WARP_LANES]; /* the mask a lane waits with, 0: it does not */
+
+uint64_t simt_traced_vote(uint32_t mask, uint64_t value, simt_collective how)
+{
+    worker *self = simt_worker;
+    lane *me = self->running;
+    on_operation(how == SIMT_SYNCWARP ? OP_SYNCWARP : OP_VOTE, SIMT_CALLER);
+    if (how != SIMT_SYNCWARP || !profiler.racecheck)
+        return simt_vote_at(mask, value, how, SIMT_CALLER);
+    uint32_t *waiting = waiting_with[me->home->number];
+    waiting[me->index] = mask;
+    simt_vote_at(mask, value, how, SIMT_CALLER);
+    if (!waiting[me->index]) return 0;
+    for (unsigned l = 0; l < WARP_LANES; l++)
+        if (waiting[l] == mask) waiting[l] = 0;
+    if (profiler.tracing) racecheck_syncwarp(self, me->home, mask);
+    return 0;
+}
+
+/* The same for the block: of the threads that went into one barrier, the first to come back counts it. */
+static uint64_t barriers_passed;
+
+int simt_traced_syncthreads(int predicate, simt_barrier how)
+{
+    on_operation(OP_BARRIER, SIMT_CALLER);
+    const uint64_t before = barriers_passed;
+    const int result = simt_syncthreads_at(predicate, how, SIMT_CALLER);
+    if (barriers_passed == before) {
+        barriers_passed++;
+        if (profiler.racecheck && profiler.tracing) racecheck_barrier(simt_worker);
+    }
+    return result;
+}
+
+static unsigned atomic_bytes(simt_atomic_op op)
+{
+    switch (op) {
+    case SIMT_ADD_F16:
+    case SIMT_ADD_BF16:
+    case SIMT_CAS_16:
+        return 2;
+    case SIMT_ADD_U64:
+    case SIMT_ADD_F64:
+    case SIMT_EXCH_64:
+    case SIMT_CAS_64:
+    case SIMT_MIN_U64:
+    case SIMT_MIN_S64:
+    case SIMT_MAX_U64:
+    case SIMT_MAX_S64:
+    case SIMT_AND_64:
+    case SIMT_OR_64:
+    case SIMT_XOR_64:
+        return 8;
+    default:
+        return 4;
+    }
+}
+
+uint64_t simt_traced_atomic(void *address, uint64_t operand, uint64_t compare, simt_atomic_op op)
+{
+    on_access(address, atomic_bytes(op), true, true, SIMT_CALLER);
+    return simt_atomic_at(address, operand, compare, op, SIMT_CALLER);
+}
+
+void simt_traced_fence(simt_scope scope)
+{
+    simt_fence(scope);
+    if (profiler.tracing && profiler.racecheck)
+        racecheck_fence(simt_worker, simt_worker->running, scope);
+}
+
+void simt_traced_mma(simt_mma_kind kind, float d[4], const uint32_t *a, const uint32_t *b,
+                     const float c[4])
+{
+    on_operation(OP_MMA, SIMT_CALLER);
+    simt_mma_at(kind, d, a, b, c, SIMT_CALLER);
+}
+
+void simt_traced_ldmatrix(uint32_t *fragments, const void *row, int count, bool transposed)
+{
+    on_operation(OP_LDMATRIX, SIMT_CALLER);
+    /* Lanes beyond 8 * count pass no address. */
+    if ((int)simt_worker->running->index < 8 * count) on_access(row, 16, false, false, SIMT_CALLER);
+    simt_ldmatrix_at(fragments, row, count, transposed, SIMT_CALLER);
+}
+
+/* ---- asynchronous copies --------------------------------------------------------------------- */
+
+/* The source is read and the target written when the wait for the copy happens, as far as the checks
+ * go; they are counted where the copy is started. */
+struct pending_copy {
+    uintptr_t shared;
+    unsigned bytes, group;
+    const void *site;
+};
+struct pending_copies {
+    std::vector<pending_copy> list; /* oldest first */
+    unsigned group;                 /* being filled */
+};
+static pending_copies pending[MAX_BLOCK_THREADS];
+
+void simt_traced_async_copy_start(void *shared, const void *global, int bytes, int source_bytes)
+{
+    worker *self = simt_worker;
+    lane *me = self->running;
+    simt_async_copy_start_at(shared, global, bytes, source_bytes, SIMT_CALLER);
+    if (!profiler.tracing) return;
+    const void *site = SIMT_CALLER;
+    access from = {(uintptr_t)global, (unsigned)source_bytes, false, false, false, site, self, me};
+    access to = {(uintptr_t)shared, (unsigned)bytes, true, true, false, site, self, me};
+    if (profiler.memcheck) memcheck_async_start(&from, &to);
+    if (profiler.racecheck && source_bytes) racecheck_access(&from);
+    if (profiler.racecheck) racecheck_access(&to);
+    on_operation(OP_ASYNC_COPY, site);
+    if (profiler.count && source_bytes) log_event(self, GLOBAL_LOAD, from.size, from.address, site);
+    if (profiler.count) log_event(self, SHARED_STORE, to.size, to.address, site);
+    pending_copies &p = pending[me->number];
+    p.list.push_back({to.address, to.size, p.group, site});
+}
+
+/* The running lane's copies of groups before `group` have arrived. */
+static void arrived(unsigned group)
+{
+    worker *self = simt_worker;
+    pending_copies &p = pending[self->running->number];
+    size_t done = 0;
+    for (; done < p.list.size() && p.list[done].group < group; done++) {
+        const pending_copy &c = p.list[done];
+        lane *me = self->running;
+        if (profiler.memcheck) memcheck_async_arrived(self, me, c.shared, c.bytes);
+        if (profiler.racecheck) racecheck_async_arrived(self, me, c.shared, c.bytes, c.site);
+    }
+    p.list.erase(p.list.begin(), p.list.begin() + (ptrdiff_t)done);
+}
+
+void simt_traced_async_commit(void)
+{
+    simt_async_commit();
+    pending[simt_worker->running->number].group++;
+}
+
+void simt_traced_async_wait(int left)
+{
+    simt_async_wait(left);
+    const unsigned group = pending[simt_worker->running->number].group;
+    if (profiler.tracing && group > (unsigned)left) arrived(group - (unsigned)left);
+}
+
+void simt_traced_async_wait_all(void)
+{
+    simt_async_wait_all();
+    const unsigned group = ++pending[simt_worker->running->number].group;
+    if (profiler.tracing) arrived(group);
+}
+}
+
+void hooks_block_begins(void)
+{
+    memset(waiting_with, 0, sizeof waiting_with);
+    for (pending_copies &p : pending) {
+        p.list.clear();
+        p.group = 0;
+    }
+}

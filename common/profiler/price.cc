@@ -1,0 +1,186 @@
+/*
+ * price.cc - what one step of a warp costs.
+ *
+ * Global memory moves in sectors of 32 bytes: a request costs as many as its lanes touch. Shared
+ * memory has 32 banks of 4 bytes: a request takes as many wavefronts as the most wanted bank has
+ * different words to deliver. Lanes with 8 bytes each are served in halves of the warp, with 16 bytes
+ * in quarters, since one wavefront moves 128 bytes; lanes that want the same word share it. (CUDA C++
+ * Programming Guide, "Shared Memory"; confirmed with Nsight Compute, report/results.)
+ */
+#include "profiler/machine.h"
+#include "profiler/profiler.h"
+
+#include <algorithm>
+
+static const unsigned SECTOR_BYTES = 32, BANKS = 32, BANK_BYTES = 4;
+
+static counters totals;
+
+/* One for each instruction and kind; open addressing. */
+static const unsigned MAX_SITES = 4096;
+static site_counters sites[MAX_SITES];
+static uint16_t used[MAX_SITES]; /* in the order of their first use */
+static size_t used_count;
+
+static access_counters *counters_of(const warp_step *s)
+{
+    const uintptr_t key = (uintptr_t)s->site * 8 + s->kind;
+    unsigned i = (uint32_t)(key * 2654435761u) >> 20; /* 12 bits */
+    while (sites[i].site && (sites[i].site != s->site || sites[i].kind != s->kind))
+        i = (i + 1) % MAX_SITES;
+    if (!sites[i].site && used_count < MAX_SITES - 1) {
+        sites[i] = {s->site, s->kind, s->size, {}};
+        used[used_count++] = (uint16_t)i;
+    }
+    return &sites[i].n;
+}
+
+void price_launch_begins(void)
+{
+    totals = {};
+    for (size_t i = 0; i < used_count; i++)
+        sites[used[i]] = {};
+    used_count = 0;
+}
+
+const site_counters *price_sites(size_t *count)
+{
+    static site_counters list[MAX_SITES];
+    for (size_t i = 0; i < used_count; i++)
+        list[i] = sites[used[i]];
+    *count = used_count;
+    return list;
+}
+
+/* ---- global memory --------------------------------------------------------------------------- */
+
+/* The different numbers among the first `count`, in ascending order; returns how many. */
+static unsigned distinct(uint64_t *numbers, unsigned count)
+{
+    bool ascending = true;
+    unsigned n = 0;
+    for (unsigned i = 0; i < count; i++) {
+        if (n && numbers[n - 1] == numbers[i]) continue;
+        ascending &= !n || numbers[n - 1] < numbers[i];
+        numbers[n++] = numbers[i];
+    }
+    if (ascending) return n;
+    std::sort(numbers, numbers + n);
+    return (unsigned)(std::unique(numbers, numbers + n) - numbers);
+}
+
+/* Units of `unit` bytes that this many bytes fill. */
+static inline int64_t units(int64_t bytes, unsigned unit)
+{
+    return (bytes + unit - 1) / unit;
+}
+
+/* How many lanes want the address that most of them want. */
+static int64_t turns(const warp_step *s)
+{
+    uintptr_t sorted[WARP_LANES];
+    std::copy_n(s->addresses, s->count, sorted);
+    std::sort(sorted, sorted + s->count);
+    unsigned most = 1, run = 1;
+    for (unsigned i = 1; i < s->count; i++) {
+        run = sorted[i] == sorted[i - 1] ? run + 1 : 1;
+        most = std::max(most, run);
+    }
+    return most;
+}
+
+static void price_global(const warp_step *s, access_counters *n)
+{
+    uint64_t sectors[WARP_LANES];
+    size_t bytes;
+    const uintptr_t begin = simt_memory_begin(&bytes); /* so that they are the same in every run */
+    for (unsigned i = 0; i < s->count; i++)
+        sectors[i] = (s->addresses[i] - begin) / SECTOR_BYTES;
+    const unsigned count = distinct(sectors, s->count);
+    n->cost += count;
+    n->ideal += units((int64_t)s->count * s->size, SECTOR_BYTES);
+    if (s->kind == GLOBAL_ATOMIC) n->serial += turns(s);
+    machine_request(s->warp, (access_kind)s->kind, sectors, count, s->size);
+}
+
+/* ---- shared memory --------------------------------------------------------------------------- */
+
+/* Of lanes served together: the words each bank must deliver, and the most that one must. */
+static int64_t wavefronts_of_part(const warp_step *s, unsigned begin, unsigned end)
+{
+    uint64_t words[4 * WARP_LANES];
+    uint8_t wanted[BANKS] = {};
+    const unsigned words_each = std::max(1u, s->size / BANK_BYTES);
+    unsigned count = 0;
+    for (unsigned i = begin; i < end; i++)
+        for (unsigned k = 0; k < words_each; k++)
+            words[count++] = s->addresses[i] / BANK_BYTES + k;
+    count = distinct(words, count);
+    uint8_t most = 0;
+    for (unsigned i = 0; i < count; i++)
+        most = std::max(most, ++wanted[words[i] % BANKS]);
+    return most;
+}
+
+static int64_t wavefronts(const warp_step *s)
+{
+    const unsigned lanes_together = s->size <= 4 ? 32 : 128 / s->size;
+    int64_t sum = 0;
+    uint32_t rest = s->lanes;
+    for (unsigned begin = 0; begin < s->count;) {
+        const unsigned part = lowest(rest) / lanes_together;
+        unsigned end = begin;
+        for (; rest && lowest(rest) / lanes_together == part; rest &= rest - 1)
+            end++;
+        sum += wavefronts_of_part(s, begin, end);
+        begin = end;
+    }
+    return sum;
+}
+
+static void price_shared(const warp_step *s, access_counters *n)
+{
+    n->cost += wavefronts(s);
+    n->ideal += std::max<int64_t>(1, units((int64_t)s->count * s->size, BANKS * BANK_BYTES));
+    if (s->kind == SHARED_ATOMIC) n->serial += turns(s);
+    machine_step(s->warp);
+}
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+void price_step(const warp_step *s)
+{
+    totals.steps++;
+    totals.lane_steps += s->count;
+    if (s->kind == EVENT_BASIC_BLOCK) return;
+    if (s->kind >= EVENT_OPERATION) {
+        totals.operations[s->kind - EVENT_OPERATION]++;
+        machine_step(s->warp);
+        return;
+    }
+    totals.memory_steps++;
+    totals.memory_lanes += s->count;
+    access_counters *n = counters_of(s);
+    n->requests++;
+    n->lanes += s->count;
+    n->bytes += (int64_t)s->count * s->size;
+    if (s->kind <= GLOBAL_ATOMIC)
+        price_global(s, n);
+    else
+        price_shared(s, n);
+}
+
+void price_totals(counters *total)
+{
+    for (size_t i = 0; i < used_count; i++) {
+        const site_counters &s = sites[used[i]];
+        access_counters *to = &totals.access[s.kind];
+        to->requests += s.n.requests;
+        to->lanes += s.n.lanes;
+        to->bytes += s.n.bytes;
+        to->cost += s.n.cost;
+        to->ideal += s.n.ideal;
+        to->serial += s.n.serial;
+    }
+    counters_add(total, &totals);
+}

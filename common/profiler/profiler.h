@@ -1,0 +1,152 @@
+/*
+ * profiler.h - the private structures of the instruments, shared by the files of this folder.
+ *
+ *   hooks.cc      where kernels report: the compiler's instrumentation and the device headers
+ *   warp_log.cc   what each lane did, replayed as the warp would have done it together
+ *   price.cc      what one request of a warp costs: sectors, wavefronts, turns
+ *   machine.cc    the GPU it is played to: SMs, caches
+ *   gpu_model.c   the parameters of GPUs
+ *   predict.c     from counters to an estimate of time
+ *   memcheck.cc   addresses, initialisation, read-only arrays
+ *   racecheck.cc  accesses that nothing orders
+ *   order.cc      what orders two accesses: barriers, __syncwarp, fences and flags
+ *   findings.cc   what the checks found
+ *   address.cc    what an address is called
+ *   profile.cc    sums by kernel and line; the interface to the harness
+ *
+ * How it works. The traced twin of a program has its kernels compiled with -fsanitize=thread and
+ * -fsanitize-coverage=trace-pc, but is linked with the functions here instead of a sanitizer's. So
+ * every load and store of a kernel is reported (its own stack's left aside), and every basic block;
+ * barriers, shuffles and atomics are by the device headers (simt/trace.h). A traced program runs on
+ * one OS thread: what it finds is the same on every machine.
+ */
+#ifndef PROFILER_PROFILER_H
+#define PROFILER_PROFILER_H
+
+#include "harness/instruments.h"
+#include "simt/simt.h"
+
+/* One lane's access, as the checks see it. */
+struct access {
+    uintptr_t address;
+    unsigned size; /* 1, 2, 4, 8, 16 */
+    bool shared;   /* else global */
+    bool write;
+    bool atomic;      /* read and written at once */
+    const void *site; /* return address of the hook, for simt_source_line */
+    worker *self;
+    lane *who;
+    bool is_volatile; /* as atomic ones, these may meet: flags are waited for that way */
+};
+
+/* What the instruments were opened with, and whether a kernel is being traced now. */
+struct profiler_state {
+    bool count, memcheck, racecheck;
+    bool partial; /* some blocks are not run: --sample */
+    bool tracing; /* a block that shall be traced runs */
+};
+extern profiler_state profiler;
+
+/* ---- checks: memcheck.cc, racecheck.cc, findings.cc ------------------------------------------ */
+
+/* Called by hooks.cc in this order, each only if its instrument is on, before the access is made. They
+ * note what they find and return; after an access that cannot be made they end the launch (simt_fail).
+ */
+void memcheck_access(const access *a);
+void racecheck_access(const access *a);
+
+/* A range of shared memory that an asynchronous copy will fill, and the moment it has. `from` may be
+ * of any size up to that of `to`. The copy may write at any time from start to arrival, so both are
+ * writes to racecheck: it is told of the first as of any access. */
+void memcheck_async_start(const access *from, const access *to);
+void memcheck_async_arrived(worker *self, lane *who, uintptr_t shared, unsigned bytes);
+void racecheck_async_arrived(worker *self, lane *who, uintptr_t shared, unsigned bytes,
+                             const void *site);
+
+/* All lanes of `mask` that have not exited have met in __syncwarp; all threads of the block at __syncthreads; one thread
+ * has passed a fence. */
+void racecheck_syncwarp(worker *self, warp *w, uint32_t mask);
+void racecheck_barrier(worker *self);
+void racecheck_fence(worker *self, lane *who, simt_scope scope);
+
+void memcheck_launch_begin(const launch *job);
+void memcheck_block_begin(worker *self);
+void racecheck_launch_begin(const launch *job);
+void racecheck_block_begin(worker *self);
+
+/* A launch was not traced, or some of its blocks were not: nobody knows what it has written, so all
+ * device memory counts as initialised from now on. */
+void memcheck_launch_untraced(void);
+/* For instruments.forget_contents. */
+void memcheck_forget_contents(const void *start, size_t bytes);
+
+/* Host code or the runtime wrote, copied or freed device memory. */
+void memcheck_host_wrote(const void *to, size_t bytes);
+void memcheck_host_copied(const void *to, const void *from, size_t bytes);
+void memcheck_allocated(const void *start, size_t bytes);
+void memcheck_freed(const void *start, size_t bytes);
+
+/* Notes a finding of the running lane at a->site. `other` is the other site of a race, NULL for none.
+ * Findings with the same kind, kernel and sites are one, with a count. */
+void finding_add(const char *kind, const access *a, const void *other, const char *advice,
+                 const char *format, ...) __attribute__((format(printf, 5, 6)));
+size_t findings_list(const finding **all);
+void findings_reset(void);
+/* The runtime itself abandoned a launch: self->failed says why. */
+void findings_failed(const worker *self);
+
+/* "B[1204]" or "byte 12 of allocation 3 (64 bytes)", "shared tile_col[3]": the element an access
+ * goes to, by the name the harness gave its array. */
+void describe_address(const access *a, char *text, size_t size);
+void names_add(const void *start, size_t bytes, size_t element, const char *name, bool read_only);
+void names_forget(void);
+
+/* Forgets what waits or is on its way in hooks.cc. */
+void hooks_block_begins(void);
+
+/* ---- counting: warp_log.cc, price.cc ---------------------------------------------------------- */
+
+/* What a lane can do: a memory access (access_kind), a warp operation, or entering a basic block. */
+typedef uint8_t event_kind;
+constexpr event_kind EVENT_OPERATION = ACCESS_KINDS; /* the first of them */
+constexpr event_kind EVENT_BASIC_BLOCK = (int)ACCESS_KINDS + (int)WARP_OPERATIONS;
+static inline event_kind operation_event(warp_operation what)
+{
+    return (event_kind)(EVENT_OPERATION + what);
+}
+
+/* Notes that the running lane does something at `site`, in a call `depth` deep. */
+void log_event(worker *self, event_kind kind, unsigned size, uintptr_t address, const void *site);
+void log_enter_function(worker *self);
+void log_leave_function(worker *self);
+
+void log_block_begins(worker *self);
+/* Replays what the lanes of `w` have logged. */
+void log_replay(worker *self, warp *w);
+
+/* One step of a warp: the lanes in `lanes` do the same at once. addresses[i] is that of the i-th
+ * lowest lane, for accesses. */
+struct warp_step {
+    unsigned warp;
+    event_kind kind;
+    unsigned size;
+    const void *site;
+    uint32_t lanes;
+    unsigned count; /* of lanes */
+    uintptr_t addresses[WARP_LANES];
+};
+
+/* Counts it, and passes global accesses on to the machine model. */
+void price_step(const warp_step *step);
+/* The counters since the last launch began; one entry of `sites` for each instruction and kind. */
+struct site_counters {
+    const void *site;
+    event_kind kind;
+    unsigned size;
+    access_counters n;
+};
+void price_launch_begins(void);
+const site_counters *price_sites(size_t *count);
+void price_totals(counters *total);
+
+#endif

@@ -1,0 +1,241 @@
+/*
+ * racecheck.cc - two threads access the same bytes, at least one of them writes, and nothing orders
+ * the two (order.cc says what does). On a GPU either may come first, so the result is a matter of
+ * luck, even if it has been right every time so far.
+ *
+ * It does not matter whether both write the same value: CUDA leaves that undefined too, and whoever
+ * changes the kernel will not know that it has to stay so. Two atomic functions may meet, and so may
+ * volatile accesses; an atomic and a plain access may not.
+ *
+ * How. Every 4-byte word of memory has notes on who used it last, 32 bytes in all (shadow.h):
+ *
+ *     write, other_write    the last access that wrote; one more that nothing orders with it
+ *     read, other_read      the same for reads
+ *
+ * An access is compared with these and then takes the place of those that are over by now: what
+ * comes after it comes after them as well (Flanagan and Freund, FastTrack, PLDI 2009). Where a third
+ * reader finds two that are not over, it is enough to know two, of different warps if possible:
+ * whoever writes next is at most one of them, and warps are ordered by barriers only, which order
+ * all. So nothing is reported that is ordered; a race can be missed where three threads use bytes of
+ * one word, or where messages order two of three readers with the writer but not the third.
+ */
+#include "profiler/checks.h"
+#include "profiler/shadow.h"
+
+namespace
+{
+
+/* One access to a word, in 64 bits. */
+struct record {
+    uint64_t time : 34; /* 0: there was none */
+    uint64_t thread : 10;
+    uint64_t strong : 1; /* atomic or volatile */
+    uint64_t bytes : 4;  /* of the word: bit i is byte i */
+    uint64_t site : 15;  /* in `sites` */
+};
+static_assert(MAX_BLOCK_THREADS <= 1 << 10 && END_OF_TIME < (moment)1 << 34);
+
+struct cell {
+    record write, other_write, read, other_read;
+};
+const size_t WORD = 4;
+shadow<cell, WORD> cells;
+
+/* Code addresses that accesses come from: a hash table, and an entry's place is its number. */
+const unsigned SITES = 1 << 15, MOST_SITES = SITES / 4 * 3;
+const void *sites[SITES]; /* number 0 is for those for which there is no room */
+unsigned site_count;
+
+} // namespace
+
+static inline unsigned site_number(const void *site)
+{
+    unsigned i = (unsigned)((uintptr_t)site * 0x9E3779B97F4A7C15u >> 49);
+    while (sites[i] != site || i == 0) {
+        if (i != 0 && !sites[i]) {
+            if (site_count == MOST_SITES) return 0;
+            site_count++;
+            sites[i] = site;
+            return i;
+        }
+        i = (i + 1) % SITES;
+    }
+    return i;
+}
+
+/* ---- one word -------------------------------------------------------------------------------- */
+
+static inline bool is_over(record old, const access *a)
+{
+    return !old.time || is_over({old.time, (unsigned)old.thread}, a->who, a->shared);
+}
+
+static inline bool conflicts(record old, record mine, const access *a)
+{
+    return (old.bytes & mine.bytes) && !(old.strong && mine.strong) && !is_over(old, a);
+}
+
+/* Of accesses that are not over: whether they are of one warp. */
+static inline bool same_warp(record a, record b)
+{
+    const bool block_a = a.time < order.block_start, block_b = b.time < order.block_start;
+    return block_a == block_b && a.thread / WARP_LANES == b.thread / WARP_LANES;
+}
+
+static inline void note_read(cell *c, record mine, const access *a)
+{
+    if (is_over(c->read, a))
+        c->read = mine;
+    else if (is_over(c->other_read, a) || same_warp(c->read, c->other_read))
+        c->other_read = mine;
+}
+
+static inline void note_write(cell *c, record mine, const access *a)
+{
+    if (!is_over(c->write, a) && (is_over(c->other_write, a) || same_warp(c->other_write, mine) ||
+                                  !same_warp(c->write, mine)))
+        c->other_write = c->write;
+    c->write = mine;
+    /* Whoever comes after this comes after those. */
+    if (mine.bytes == 15) {
+        if (is_over(c->other_write, a)) c->other_write = {};
+        if (is_over(c->read, a)) c->read = {};
+        if (is_over(c->other_read, a)) c->other_read = {};
+    }
+}
+
+/* ---- a finding ------------------------------------------------------------------------------- */
+
+/* "thread (3,0,0) of its warp", "... of its block", "... of block (2,0,0)" */
+static void describe_thread(record old, const access *a, char *text, size_t size)
+{
+    const simt_launch_config &c = a->self->job->config;
+    const unsigned n = (unsigned)old.thread, x = c.block.x, y = c.block.y;
+    int used = snprintf(text, size, "thread (%u,%u,%u) of ", n % x, n / x % y, n / x / y);
+    if (old.time < order.block_start) {
+        const uint64_t b = order_block_at(old.time);
+        snprintf(text + used, size - (size_t)used, "block (%u,%u,%u)", (unsigned)(b % c.grid.x),
+                 (unsigned)(b / c.grid.x % c.grid.y), (unsigned)(b / c.grid.x / c.grid.y));
+    } else {
+        const bool same = n / WARP_LANES == a->who->home->number;
+        snprintf(text + used, size - (size_t)used, "its %s", same ? "warp" : "block");
+    }
+}
+
+static const char *advice_for(record old, record mine, const access *a, bool both_write)
+{
+    if (old.strong != mine.strong)
+        return "an atomic function protects from other atomic ones only: make both accesses atomic "
+               "(a read may be volatile), or put a barrier between them";
+    if (old.time < order.block_start && both_write)
+        return "blocks run in any order: add with atomicAdd, or give each element to one block";
+    if (old.time < order.block_start)
+        return "blocks run in any order: use two launches, or pass a message: write, "
+               "__threadfence(), atomic function; atomic function, __threadfence(), read";
+    if (old.thread / WARP_LANES == a->who->home->number)
+        return "lanes of a warp do not run in step: between the two is missing a __syncwarp() of "
+               "all lanes concerned, or a __syncthreads(); in a loop also between two rounds";
+    return "a __syncthreads() is missing between the two; in a loop also between two rounds";
+}
+
+static void report(record old, bool old_wrote, record mine, const access *a)
+{
+    static const char *const kind = "race";
+    const void *other = sites[old.site];
+    if (finding_again(kind, a, other)) return;
+    char where[256], who[96];
+    describe_address(a, where, sizeof where);
+    describe_thread(old, a, who, sizeof who);
+    finding_add(kind, a, other, advice_for(old, mine, a, old_wrote && a->write),
+                "%s %s, which %s %s: nothing orders the two (%s after %s)",
+                a->atomic  ? "updates"
+                : a->write ? "writes"
+                           : "reads",
+                where, who, old_wrote ? "writes" : "reads", a->write ? "write" : "read",
+                old_wrote ? "write" : "read");
+}
+
+/* ---- what hooks.cc calls --------------------------------------------------------------------- */
+
+/* One word of the access; true if it is part of a race. */
+static inline bool check_word(cell *c, record mine, const access *a)
+{
+    const record *culprit = nullptr;
+    if (conflicts(c->write, mine, a))
+        culprit = &c->write;
+    else if (conflicts(c->other_write, mine, a))
+        culprit = &c->other_write;
+    else if (a->write && conflicts(c->read, mine, a))
+        culprit = &c->read;
+    else if (a->write && conflicts(c->other_read, mine, a))
+        culprit = &c->other_read;
+    if (__builtin_expect(culprit != nullptr, 0))
+        report(*culprit, culprit == &c->write || culprit == &c->other_write, mine, a);
+    if (a->write)
+        note_write(c, mine, a);
+    else
+        note_read(c, mine, a);
+    return culprit != nullptr;
+}
+
+void racecheck_access(const access *a)
+{
+    if (__builtin_expect(time_now == END_OF_TIME || a->address >> 47, 0)) return;
+    /* What nobody may write needs no watching; whoever writes it all the same, memcheck finds. */
+    if (!a->write && !a->shared && is_read_only(a->address)) return;
+    const bool strong = a->atomic || a->is_volatile;
+    if (strong && (a->atomic || !a->write)) order_strong_read(a->address, a->who, a->shared);
+    record mine = {time_now, a->who->number, strong, 0, site_number(a->site)};
+    const uintptr_t end = a->address + a->size;
+    bool racing = false;
+    for (uintptr_t at = a->address, next; at < end; at = next) {
+        next = min((at / WORD + 1) * WORD, end);
+        mine.bytes = ((1u << (next - at)) - 1) << at % WORD;
+        if (!racing) /* one finding for all of its words */
+            racing = check_word(cells.at(at), mine, a);
+    }
+    if (strong && a->write) order_strong_write(a->address, a->who, a->shared, a->atomic);
+}
+
+void racecheck_async_arrived(worker *self, lane *who, uintptr_t shared, unsigned bytes,
+                             const void *site)
+{
+    const access to = {shared, bytes, true, true, false, site, self, who};
+    racecheck_access(&to);
+}
+
+void racecheck_syncwarp(worker *, warp *w, uint32_t mask)
+{
+    order_syncwarp(w, mask);
+}
+
+void racecheck_barrier(worker *)
+{
+    order_barrier();
+}
+
+void racecheck_fence(worker *, lane *who, simt_scope scope)
+{
+    order_fence(who, scope);
+}
+
+void racecheck_launch_begin(const launch *)
+{
+    /* Half of all time is left for a launch: 8 thousand million barriers, fences and blocks. One that
+     * needs more is not checked to its end. */
+    if (time_now > END_OF_TIME / 2) {
+        cells.forget_all();
+        time_now = 1;
+    }
+    order_launch_begin();
+}
+
+void racecheck_block_begin(worker *self)
+{
+    order_block_begin(self->block_number);
+}
+
+void racecheck_freed(const void *start, size_t bytes)
+{
+    if (profiler.racecheck) cells.forget((uintptr_t)start, bytes);
+}

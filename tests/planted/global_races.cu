@@ -1,0 +1,157 @@
+/*
+ * global_races.cu - threads of different blocks, which nothing orders but messages.
+ */
+#include "planted.h"
+
+static const int RACECHECK = INSTRUMENT_RACECHECK;
+
+/* Each block writes its part and reads its neighbour's. */
+template <bool RIGHT> static __global__ void neighbour_kernel(const int *A, int *B, int *C)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x, n = gridDim.x * blockDim.x;
+    THERE, B[i] = 2 * A[i];
+    __syncthreads();
+    HERE, C[i] = RIGHT ? 2 * A[(i + n - 32) % n] : B[(i + n - 32) % n];
+}
+template <bool RIGHT> static void neighbour(void)
+{
+    neighbour_kernel<RIGHT>
+        <<<4, 32>>>(named<int>("A", 128), named<int>("B", 128), named<int>("C", 128));
+}
+
+/* Two blocks add to one element. */
+template <bool RIGHT> static __global__ void plain_sum_kernel(float *C)
+{
+    if (RIGHT)
+        atomicAdd(&C[threadIdx.x], 1.0f);
+    else
+        THERE, HERE, C[threadIdx.x] = 1.0f;
+}
+template <bool RIGHT> static void plain_sum(void)
+{
+    plain_sum_kernel<RIGHT><<<dim3(1, 2), 32>>>(named<float>("C", 32));
+}
+
+/* Some add atomically and one does not. */
+template <bool RIGHT> static __global__ void atomic_and_plain_kernel(int *count)
+{
+    if (RIGHT || blockIdx.x != 2)
+        THERE, atomicAdd(count, 1);
+    else
+        HERE, *count = 1;
+}
+template <bool RIGHT> static void atomic_and_plain(void)
+{
+    atomic_and_plain_kernel<RIGHT><<<3, 1>>>(named<int>("count", 1));
+}
+
+/* The block that is done last adds up what the others have left. When is that visible to it? */
+enum fence { NONE, BEFORE_TICKET, AFTER_TICKET, IN_BLOCK };
+template <fence FENCE>
+static __device__ void last_block(const int *A, int *partial, int *ticket, int *C)
+{
+    __shared__ bool last;
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (threadIdx.x == 0) {
+        int sum = 0;
+        for (int k = 0; k < (int)blockDim.x; k++)
+            sum += A[i + k];
+        THERE, partial[blockIdx.x] = sum;
+        if (FENCE == BEFORE_TICKET) __threadfence();
+        if (FENCE == IN_BLOCK) __threadfence_block();
+        last = atomicAdd(ticket, 1) == (int)gridDim.x - 1;
+        if (FENCE == AFTER_TICKET) __threadfence();
+    }
+    __syncthreads();
+    if (last && threadIdx.x < gridDim.x) HERE, atomicAdd(C, partial[threadIdx.x]);
+}
+
+template <bool RIGHT>
+static __global__ void no_fence_kernel(const int *A, int *partial, int *ticket, int *C)
+{
+    last_block<RIGHT ? BEFORE_TICKET : NONE>(A, partial, ticket, C);
+}
+template <bool RIGHT> static void no_fence(void)
+{
+    no_fence_kernel<RIGHT><<<4, 32>>>(named<int>("A", 128), named<int>("partial", 4),
+                                      named<int>("ticket", 1), named<int>("C", 1));
+}
+
+template <bool RIGHT>
+static __global__ void late_fence_kernel(const int *A, int *partial, int *ticket, int *C)
+{
+    last_block<RIGHT ? BEFORE_TICKET : AFTER_TICKET>(A, partial, ticket, C);
+}
+template <bool RIGHT> static void late_fence(void)
+{
+    late_fence_kernel<RIGHT><<<4, 32>>>(named<int>("A", 128), named<int>("partial", 4),
+                                        named<int>("ticket", 1), named<int>("C", 1));
+}
+
+template <bool RIGHT>
+static __global__ void block_fence_kernel(const int *A, int *partial, int *ticket, int *C)
+{
+    last_block<RIGHT ? BEFORE_TICKET : IN_BLOCK>(A, partial, ticket, C);
+}
+template <bool RIGHT> static void block_fence(void)
+{
+    block_fence_kernel<RIGHT><<<4, 32>>>(named<int>("A", 128), named<int>("partial", 4),
+                                         named<int>("ticket", 1), named<int>("C", 1));
+}
+
+/* All threads write, one passes the fence: too early for what the others write. */
+template <bool RIGHT> static __global__ void one_fences_kernel(int *B, int *ticket, int *C)
+{
+    __shared__ bool last;
+    THERE, B[blockIdx.x * blockDim.x + threadIdx.x] = 1;
+    if (RIGHT || threadIdx.x == 0) __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) last = atomicAdd(ticket, 1) == (int)gridDim.x - 1;
+    __syncthreads();
+    if (!last) return;
+    int sum = 0;
+    for (unsigned k = 0; k < gridDim.x; k++)
+        HERE, sum += B[k * blockDim.x + threadIdx.x];
+    C[threadIdx.x] = sum;
+}
+template <bool RIGHT> static void one_fences(void)
+{
+    one_fences_kernel<RIGHT>
+        <<<4, 32>>>(named<int>("B", 128), named<int>("ticket", 1), named<int>("C", 32));
+}
+
+/* A turn that is passed from block to block; the second array is written after the turn has been. */
+template <bool RIGHT> static __global__ void turn_kernel(int *turn, int *sum)
+{
+    while (atomicAdd(turn, 0) != (int)blockIdx.x) {
+    }
+    __threadfence();
+    if (RIGHT) *sum += 1;
+    __threadfence();
+    atomicAdd(turn, 1);
+    if (!RIGHT) THERE, HERE, *sum = 1;
+}
+template <bool RIGHT> static void turn(void)
+{
+    turn_kernel<RIGHT><<<5, 1>>>(named<int>("turn", 1), named<int>("sum", 1));
+}
+
+void plant_global_races(void)
+{
+    BUG(neighbour, RACECHECK, "race", "reads B[0], which thread (0,0,0) of block (0,0,0) writes",
+        {1, 0, 0}, {0, 0, 0});
+    BUG(plain_sum, RACECHECK, "race", "writes C[0], which thread (0,0,0) of block (0,0,0) writes",
+        {0, 1, 0}, {0, 0, 0});
+    BUG(atomic_and_plain, RACECHECK, "race",
+        "writes count[0], which thread (0,0,0) of block (1,0,0)", {2, 0, 0}, {0, 0, 0});
+    BUG(no_fence, RACECHECK, "race",
+        "reads partial[0], which thread (0,0,0) of block (0,0,0) writes", {3, 0, 0}, {0, 0, 0});
+    BUG(late_fence, RACECHECK, "race",
+        "reads partial[0], which thread (0,0,0) of block (0,0,0) writes", {3, 0, 0}, {0, 0, 0});
+    BUG(block_fence, RACECHECK, "race", "reads partial[0], which thread (0,0,0) of block (0,0,0)",
+        {3, 0, 0}, {0, 0, 0});
+    BUG(one_fences, RACECHECK, "race", "reads B[1], which thread (1,0,0) of block (0,0,0) writes",
+        {3, 0, 0}, {1, 0, 0});
+    BUG(turn, RACECHECK, "race", "writes sum[0], which thread (0,0,0) of block (0,0,0) writes",
+        {1, 0, 0}, {0, 0, 0});
+}
