@@ -2,7 +2,7 @@
 # lines, and the knobs of config.mk ("NAME ?= value" with the comment block above it).
 # Usage: awk -f scripts/help.awk Makefile config.mk
 BEGIN {
-    INDENT = 20
+    INDENT = 21
     WIDTH = 78
     print "usage: make TARGET [KNOB=value ...]"
 }

@@ -5,6 +5,7 @@
 #include "harness/device.h"
 #include "harness/provenance.h"
 #include "harness/session.h"
+#include "harness/twin.h"
 #include "matrix/dataset.h"
 #include "matrix/files.h"
 
@@ -42,6 +43,7 @@ int main(int argc, char **argv)
     char program[16];
     snprintf(program, sizeof program, "lab%d", own_lab()->lab);
     enum status status = options_parse(argc, argv, &o, &error);
+    if (status == STATUS_OK && twin_wanted(&o)) status = twin_become(program, argv, &error);
     if (status != STATUS_OK) {
         fprintf(stderr, "%s: %s\n", program, error.text);
         return status;

@@ -19,6 +19,12 @@ enum option_id {
     OPT_TUNE,
     OPT_SWEEP,
     OPT_SET,
+    OPT_COUNTERS,
+    OPT_PREDICT,
+    OPT_MEMCHECK,
+    OPT_RACECHECK,
+    OPT_MODEL,
+    OPT_SAMPLE,
     OPT_CSV,
     OPT_JSON,
     OPT_DATA_DIR,
@@ -46,6 +52,14 @@ static const struct {
     {"sweep", NULL, OPT_SWEEP,
      "run the last lab with every setting that --set leaves open, a row each"},
     {"set", "T=V,...", OPT_SET, "set tunables by hand, e.g. --set D=2,C=4 (--list shows them)"},
+    {"counters", NULL, OPT_COUNTERS,
+     "count accesses, conflicts, divergence, cache traffic, line by line (*)"},
+    {"predict", NULL, OPT_PREDICT, "count, and estimate the time on a GPU from that (*)"},
+    {"memcheck", NULL, OPT_MEMCHECK, "look for accesses out of bounds or uninitialised (*)"},
+    {"racecheck", NULL, OPT_RACECHECK, "look for accesses that nothing orders (*)"},
+    {"model", "GPU", OPT_MODEL, "count and estimate for h200 (default), a100, v100 or rtx4090 (*)"},
+    {"sample", "F", OPT_SAMPLE,
+     "trace the share F of the blocks, as in 0.1; results are not checked (*)"},
     {"csv", "FILE", OPT_CSV, "write one row a contender as CSV (- for standard output)"},
     {"json", "FILE", OPT_JSON, "the same rows as JSON"},
     {"data-dir", "DIR", OPT_DATA_DIR, "look for datasets here before $SPMM_DATA_DIR"},
@@ -171,6 +185,16 @@ static enum status parse_settings(const char *text, options *o, error_text *erro
     return STATUS_OK;
 }
 
+/* In (0, 1], in accept form: "nan" is neither. */
+static enum status parse_sample(const char *text, options *o, error_text *error)
+{
+    char *end;
+    o->sample = strtod(text, &end);
+    if (end != text && !*end && o->sample > 0 && o->sample <= 1) return STATUS_OK;
+    return fail(error, STATUS_USAGE, "--sample %s: expected a share above 0, up to 1, as in 0.1",
+                text);
+}
+
 static enum status parse_option(int id, const char *argument, options *o, error_text *error)
 {
     long long value;
@@ -193,6 +217,24 @@ static enum status parse_option(int id, const char *argument, options *o, error_
     case OPT_SWEEP:
         o->sweep = true;
         break;
+    case OPT_COUNTERS:
+        o->instruments |= INSTRUMENT_COUNTERS;
+        break;
+    case OPT_PREDICT:
+        o->instruments |= INSTRUMENT_COUNTERS;
+        o->predict = true;
+        break;
+    case OPT_MEMCHECK:
+        o->instruments |= INSTRUMENT_MEMCHECK;
+        break;
+    case OPT_RACECHECK:
+        o->instruments |= INSTRUMENT_RACECHECK;
+        break;
+    case OPT_MODEL:
+        o->model = argument;
+        break;
+    case OPT_SAMPLE:
+        return parse_sample(argument, o, error);
     case OPT_CSV:
         o->csv_path = argument;
         break;
@@ -235,6 +277,28 @@ static enum status parse_option(int id, const char *argument, options *o, error_
     return STATUS_OK;
 }
 
+/* What cannot be asked for together. */
+static enum status check_together(const options *o, error_text *error)
+{
+    if (!o->check && !o->bench)
+        return fail(error, STATUS_USAGE, "--check-only and --bench-only exclude each other");
+    if (o->sweep && o->tune)
+        return fail(error, STATUS_USAGE, "--sweep and --tune exclude each other");
+    if (o->tune && !o->bench)
+        return fail(error, STATUS_USAGE, "--tune measures, which --check-only forbids");
+    if (o->instruments && (o->tune || !o->check))
+        return fail(error, STATUS_USAGE,
+                    "--%s measures times, and --counters, --predict, --memcheck and --racecheck "
+                    "take none",
+                    o->tune ? "tune" : "bench-only");
+    if (o->model && !(o->instruments & INSTRUMENT_COUNTERS))
+        return fail(error, STATUS_USAGE, "--model needs --counters or --predict");
+    if (o->sample > 0 && !o->instruments)
+        return fail(error, STATUS_USAGE,
+                    "--sample needs --counters, --predict, --memcheck or --racecheck");
+    return STATUS_OK;
+}
+
 enum status options_parse(int argc, char **argv, options *o, error_text *error)
 {
     *o = (options){.check = true, .bench = true, .seed = 1, .N = {32}, .num_N = 1};
@@ -259,12 +323,10 @@ enum status options_parse(int argc, char **argv, options *o, error_text *error)
     if (argc - optind > 2)
         return fail(error, STATUS_USAGE, "too many words: '%s' (expected [DATASET [N]])",
                     argv[optind + 2]);
-    if (!o->check && !o->bench)
-        return fail(error, STATUS_USAGE, "--check-only and --bench-only exclude each other");
-    if (o->sweep && o->tune)
-        return fail(error, STATUS_USAGE, "--sweep and --tune exclude each other");
-    if (o->tune && !o->bench)
-        return fail(error, STATUS_USAGE, "--tune measures, which --check-only forbids");
+    status = check_together(o, error);
+    if (status != STATUS_OK) return status;
+    if (!o->model) o->model = "h200";
+    if (o->sample == 0) o->sample = 1;
     if (optind < argc) o->dataset = argv[optind];
     if (optind + 1 < argc) return parse_widths(argv[optind + 1], o, error);
     return STATUS_OK;
@@ -311,14 +373,23 @@ void options_help(FILE *out, const char *program)
     }
     fprintf(out,
             "\n"
-            "exit status: 0 ok, 1 wrong result, 2 usage, 3 dataset, 4 runtime, 5 out of memory,\n"
-            "             77 skipped (needs a GPU, or a newer one)\n"
+            "(*) needs no GPU: on the CPU backend (make BACKEND=simt). On a GPU, `make ncu` and\n"
+            "    `make sanitize` ask NVIDIA's own tools.\n"
+            "\n"
+            "exit status: 0 ok, 1 wrong result or a finding, 2 usage, 3 dataset, 4 runtime,\n"
+            "             5 out of memory, 77 skipped (needs a GPU, or a newer one)\n"
             "\n"
             "examples:\n"
             "  %s arxiv 32\n"
             "  %s rand:rows=2000,deg=12,skew=1.2 100 --check-only\n"
+            "  %s arxiv 32 --counters\n"
             "  %s set:graphs 32,256 --csv graphs.csv\n",
-            program, program, program);
+            program, program, program, program);
+}
+
+bool options_sampled(const options *o)
+{
+    return o->instruments && o->sample > 0 && o->sample < 1;
 }
 
 void options_flags(const options *o, char *text, size_t bytes)
@@ -331,6 +402,10 @@ void options_flags(const options *o, char *text, size_t bytes)
     if (o->runs) fprintf(out, "runs=%d;", o->runs);
     if (o->tune) fputs("tune;", out);
     if (o->sweep) fputs("sweep;", out);
+    if (o->instruments & INSTRUMENT_COUNTERS) fputs(o->predict ? "predict;" : "counters;", out);
+    if (o->instruments & INSTRUMENT_MEMCHECK) fputs("memcheck;", out);
+    if (o->instruments & INSTRUMENT_RACECHECK) fputs("racecheck;", out);
+    if (options_sampled(o)) fprintf(out, "sample=%.6g;", o->sample);
     for (int i = 0; i < o->num_settings; i++)
         fprintf(out, "%s=%d;", o->settings[i].name, o->settings[i].value);
     fclose(out);

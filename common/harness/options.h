@@ -4,6 +4,7 @@
 #ifndef HARNESS_OPTIONS_H
 #define HARNESS_OPTIONS_H
 
+#include "harness/instruments.h"
 #include "ops/operation.h"
 
 #include <stdio.h>
@@ -33,6 +34,10 @@ typedef struct options {
     int rival_lab;      /* for RIVALS_LAB */
     bool tune;          /* choose tunables by measuring */
     bool sweep;         /* run the own lab with every combination of its tunables */
+    int instruments;    /* INSTRUMENT_* ored: trace one run instead of timing several */
+    bool predict;       /* estimate a time from the counters */
+    const char *model;  /* the GPU whose caches and limits are modelled */
+    double sample;      /* the share of the blocks to trace; 1: all, and results are checked */
     setting settings[MAX_TUNABLES];
     int num_settings;
     const char *csv_path, *json_path; /* NULL: none; "-": standard output */
@@ -46,6 +51,9 @@ enum status options_parse(int argc, char **argv, options *o, error_text *error);
 
 /* The text of --help for this program. */
 void options_help(FILE *out, const char *program);
+
+/* Whether only a sample of the blocks is traced: no result is whole then, and none is checked. */
+bool options_sampled(const options *o);
 
 /* The options that change what is measured, as one word for the `flags` column: "runs=50;D=2". (L2
  * and the seed have columns of their own.) */

@@ -2,12 +2,31 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { BAR = 30 };
+/* A line that wraps could not be removed. */
+enum { BAR = 20, WIDTH = 79, QUIET_MS = 2000, BETWEEN_MS = 200 };
 
 static bool shown;
+static size_t step, steps; /* of the last progress_show, as is the ... */
+static char step_text[200];
+
+static long long now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000LL + t.tv_nsec / 1000000;
+}
+
+/* Whether there is somebody to show it to, and something to wait for. */
+static bool is_wanted(long long now)
+{
+    static long long start;
+    if (!start) start = now;
+    return now - start >= QUIET_MS && isatty(STDERR_FILENO);
+}
 
 void progress_clear(void)
 {
@@ -15,15 +34,36 @@ void progress_clear(void)
     shown = false;
 }
 
-void progress_show(size_t done, size_t total, const char *what)
+static void draw(double filled_steps, const char *detail)
 {
-    static time_t start;
-    if (!start) start = time(NULL);
-    if (!isatty(STDERR_FILENO) || time(NULL) - start < 2) return;
-    const int filled = total ? (int)(done * BAR / total) : 0;
+    char line[WIDTH + 1];
+    const int filled = steps ? (int)(filled_steps * BAR / steps) : 0;
     progress_clear();
-    fprintf(stderr, "[%.*s%*s] %zu/%zu %s", filled, "==============================", BAR - filled,
-            "", done, total, what);
+    const int length =
+        snprintf(line, sizeof line, "[%.*s%*s] %zu/%zu %s%s", filled,
+                 "====================", BAR - filled, "", step, steps, step_text, detail);
+    if (length > WIDTH) strcpy(line + WIDTH - 3, "...");
+    fputs(line, stderr);
     fflush(stderr);
     shown = true;
+}
+
+void progress_show(size_t done, size_t total, const char *what)
+{
+    step = done;
+    steps = total;
+    snprintf(step_text, sizeof step_text, "%s", what);
+    if (is_wanted(now_ms())) draw((double)done, "");
+}
+
+void progress_within(const char *detail, double share)
+{
+    static long long last;
+    char text[48];
+    const long long now = now_ms();
+    if (now - last < BETWEEN_MS || !is_wanted(now)) return;
+    last = now;
+    share = share < 0 ? 0 : share > 1 ? 1 : share;
+    snprintf(text, sizeof text, ": %.0f %% of %.30s", 100 * share, detail);
+    draw((double)step + share, text);
 }

@@ -10,6 +10,10 @@
  * error is a terminal and two seconds have passed since the first call. */
 void progress_show(size_t done, size_t total, const char *what);
 
+/* Shows that `share` (0 to 1) of a part of the current step is done: `detail` names the part. May be
+ * called often. */
+void progress_within(const char *detail, double share);
+
 /* Removes the bar, so that ordinary output can follow. */
 void progress_clear(void);
 

@@ -9,11 +9,11 @@
 /* Copies text that is cut where it is too long. */
 #define COPY_TEXT(to, from) snprintf(to, sizeof to, "%.*s", (int)sizeof to - 1, from)
 
-static const char *status_word(enum status status)
+static const char *status_word(enum status status, bool sampled)
 {
     switch (status) {
     case STATUS_OK:
-        return "ok";
+        return sampled ? "sample" : "ok";
     case STATUS_WRONG:
         return "wrong";
     case STATUS_MEMORY:
@@ -23,6 +23,36 @@ static const char *status_word(enum status status)
     default:
         return "error";
     }
+}
+
+/* The columns that come from instruments. */
+static void add_inspection(row *r, inspection *i)
+{
+    const counters *n = &i->run;
+    const access_counters *shared_ld = &n->access[SHARED_LOAD];
+    const access_counters *shared_st = &n->access[SHARED_STORE];
+    r->inspection = i;
+    r->counted = i->counted;
+    r->predicted = i->predicted;
+    r->checked = *checks_text(i->which);
+    r->num_findings = (int64_t)i->num_findings;
+    if (i->predicted) {
+        r->predicted_ms = i->prediction.ms;
+        COPY_TEXT(r->predicted_limit, RESOURCE_NAMES[i->prediction.limit]);
+    }
+    if (!i->counted) return;
+    COPY_TEXT(r->model, i->model);
+    r->sampled = i->sample;
+    r->num_kernels = (int64_t)i->run_kernels;
+    r->total = *n;
+    r->shared_ld_conflicts = shared_ld->cost - shared_ld->ideal;
+    r->shared_st_conflicts = shared_st->cost - shared_st->ideal;
+    r->simt_efficiency = simt_efficiency(n->lane_steps, n->steps);
+    r->memory_simt_efficiency = simt_efficiency(n->memory_lanes, n->memory_steps);
+    r->warp_imbalance = imbalance(n->longest_warp, n->work, n->warps);
+    r->block_imbalance = imbalance(n->longest_block, n->work, n->blocks);
+    r->sm_imbalance = imbalance(n->busiest_sm, n->work, n->sms);
+    r->l1_hit_rate = share_of(n->l1_hit_sectors, n->access[GLOBAL_LOAD].cost);
 }
 
 row result_row(const dataset *d, const problem *p, const contender *c, const int *tuning,
@@ -63,10 +93,12 @@ row result_row(const dataset *d, const problem *p, const contender *c, const int
     COPY_TEXT(r.toolkit, device->toolkit);
     COPY_TEXT(r.commit, provenance_commit());
     COPY_TEXT(r.l2, o->l2 == L2_COLD ? "cold" : "warm");
-    COPY_TEXT(r.status, status_word(out->status));
+    COPY_TEXT(r.status, status_word(out->status, options_sampled(o)));
     COPY_TEXT(r.message, out->message);
     options_flags(o, r.flags, sizeof r.flags);
     if (tuning) tuning_text(c, tuning, r.tuning, sizeof r.tuning);
+
+    if (out->inspection) add_inspection(&r, out->inspection);
 
     cost_model model;
     p->operation->cost(p, &model);

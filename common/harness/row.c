@@ -1,5 +1,6 @@
 #include "harness/row.h"
 
+#include "harness/json.h"
 #include "matrix/files.h"
 
 #include <errno.h>
@@ -10,15 +11,20 @@
 
 enum field_type { TEXT, INT, INT64, UINT64, REAL };
 
-/* The columns, in order: the only list of them. */
-#define FIELD(type, name)                \
-    {                                    \
-#name, type, offsetof(row, name) \
+/* The columns, in order: the only list of them. Those of instruments name the flag, a member of the
+ * row, without which they are empty. */
+#define NO_FLAG ((size_t)-1)
+#define ENTRY(type, name, member, flag)         \
+    {                                           \
+        name, type, offsetof(row, member), flag \
     }
+#define FIELD(type, name) ENTRY(type, #name, name, NO_FLAG)
+#define COUNTED(type, name) ENTRY(type, #name, name, offsetof(row, counted))
+#define TOTAL(name, member) ENTRY(INT64, #name, total.member, offsetof(row, counted))
 static const struct {
     const char *name;
     enum field_type type;
-    size_t offset;
+    size_t offset, flag;
 } FIELDS[] = {
     FIELD(INT, lab),
     FIELD(TEXT, contender),
@@ -60,6 +66,46 @@ static const struct {
     FIELD(REAL, worst_error),
     FIELD(TEXT, status),
     FIELD(TEXT, message),
+    FIELD(TEXT, model),
+    COUNTED(REAL, sampled),
+    COUNTED(INT64, num_kernels),
+    TOTAL(ld_requests, access[GLOBAL_LOAD].requests),
+    TOTAL(ld_sectors, access[GLOBAL_LOAD].cost),
+    TOTAL(ld_bytes, access[GLOBAL_LOAD].bytes),
+    TOTAL(st_requests, access[GLOBAL_STORE].requests),
+    TOTAL(st_sectors, access[GLOBAL_STORE].cost),
+    TOTAL(st_bytes, access[GLOBAL_STORE].bytes),
+    TOTAL(atomic_requests, access[GLOBAL_ATOMIC].requests),
+    TOTAL(atomic_sectors, access[GLOBAL_ATOMIC].cost),
+    TOTAL(atomic_turns, access[GLOBAL_ATOMIC].serial),
+    TOTAL(shared_ld_requests, access[SHARED_LOAD].requests),
+    TOTAL(shared_ld_wavefronts, access[SHARED_LOAD].cost),
+    COUNTED(INT64, shared_ld_conflicts),
+    TOTAL(shared_st_requests, access[SHARED_STORE].requests),
+    TOTAL(shared_st_wavefronts, access[SHARED_STORE].cost),
+    COUNTED(INT64, shared_st_conflicts),
+    TOTAL(shared_atomic_requests, access[SHARED_ATOMIC].requests),
+    TOTAL(shared_atomic_turns, access[SHARED_ATOMIC].serial),
+    TOTAL(barriers, operations[OP_BARRIER]),
+    TOTAL(syncwarps, operations[OP_SYNCWARP]),
+    TOTAL(shuffles, operations[OP_SHUFFLE]),
+    TOTAL(votes, operations[OP_VOTE]),
+    TOTAL(mma, operations[OP_MMA]),
+    TOTAL(ldmatrix, operations[OP_LDMATRIX]),
+    TOTAL(async_copies, operations[OP_ASYNC_COPY]),
+    COUNTED(REAL, simt_efficiency),
+    COUNTED(REAL, memory_simt_efficiency),
+    COUNTED(REAL, warp_imbalance),
+    COUNTED(REAL, block_imbalance),
+    COUNTED(REAL, sm_imbalance),
+    COUNTED(REAL, l1_hit_rate),
+    TOTAL(l2_read_bytes, l2_read_bytes),
+    TOTAL(l2_write_bytes, l2_write_bytes),
+    TOTAL(dram_read_bytes, dram_read_bytes),
+    TOTAL(dram_write_bytes, dram_write_bytes),
+    ENTRY(REAL, "predicted_ms", predicted_ms, offsetof(row, predicted)),
+    FIELD(TEXT, predicted_limit),
+    ENTRY(INT64, "num_findings", num_findings, offsetof(row, checked)),
 };
 enum { NUM_FIELDS = sizeof FIELDS / sizeof FIELDS[0] };
 
@@ -79,6 +125,8 @@ enum status row_list_add(row_list *list, const row *rows, size_t count, error_te
 
 void row_list_free(row_list *list)
 {
+    for (size_t i = 0; i < list->count; i++)
+        inspection_free(list->rows[i].inspection);
     free(list->rows);
     *list = (row_list){0};
 }
@@ -86,7 +134,10 @@ void row_list_free(row_list *list)
 /* One value as text. Returns whether there is one: NAN means none. */
 static bool number_text(const row *r, int field, char *text, size_t bytes)
 {
-    const void *at = (const char *)r + FIELDS[field].offset;
+    const char *base = (const char *)r;
+    const void *at = base + FIELDS[field].offset;
+    const size_t flag = FIELDS[field].flag;
+    if (flag != NO_FLAG && !*(const bool *)(base + flag)) return false;
     switch (FIELDS[field].type) {
     case INT:
         snprintf(text, bytes, "%d", *(const int *)at);
@@ -141,41 +192,6 @@ void rows_write_csv(FILE *out, const row *rows, size_t count)
     }
 }
 
-/* The bytes of the UTF-8 character at `s`, or 0 if there is none (RFC 3629: overlong forms,
- * surrogates and numbers above 0x10FFFF are none). */
-static int utf8_length(const unsigned char *s)
-{
-    const int length = s[0] < 0x80                    ? 1
-                       : s[0] >= 0xC2 && s[0] <= 0xDF ? 2
-                       : s[0] >= 0xE0 && s[0] <= 0xEF ? 3
-                       : s[0] >= 0xF0 && s[0] <= 0xF4 ? 4
-                                                      : 0;
-    for (int i = 1; i < length; i++)
-        if ((s[i] & 0xC0) != 0x80) return 0;
-    const int second = length > 2 ? s[0] << 8 | s[1] : 0;
-    if ((length == 3 && second < 0xE0A0) || (second >= 0xEDA0 && second <= 0xEDBF)) return 0;
-    if (length == 4 && (second < 0xF090 || second > 0xF48F)) return 0;
-    return length;
-}
-
-static void json_text(FILE *out, const char *text)
-{
-    putc('"', out);
-    while (*text) {
-        const int length = utf8_length((const unsigned char *)text);
-        if (length == 0)
-            fputs("\\ufffd", out);
-        else if (*text == '"' || *text == '\\')
-            fprintf(out, "\\%c", *text);
-        else if (length == 1 && *text < 0x20)
-            fprintf(out, "\\u%04x", *text);
-        else
-            fwrite(text, 1, length, out);
-        text += length ? length : 1;
-    }
-    putc('"', out);
-}
-
 void rows_write_json(FILE *out, const row *rows, size_t count)
 {
     fprintf(out, "{\n  \"schema\": %d,\n  \"rows\": [", ROW_SCHEMA);
@@ -189,6 +205,7 @@ void rows_write_json(FILE *out, const row *rows, size_t count)
             else
                 fputs(number_text(&rows[i], f, number, sizeof number) ? number : "null", out);
         }
+        if (rows[i].inspection) json_inspection(out, rows[i].inspection);
         fputs("\n    }", out);
     }
     fputs("\n  ]\n}\n", out);

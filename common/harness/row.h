@@ -4,7 +4,7 @@
 #ifndef HARNESS_ROW_H
 #define HARNESS_ROW_H
 
-#include "matrix/status.h"
+#include "harness/inspect.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,7 +24,7 @@ typedef struct row {
     int64_t max_row;
     int N;
     char backend[8], device[64], driver[24], toolkit[24], commit[24];
-    char flags[96], tuning[64];
+    char flags[128], tuning[64];
     uint64_t seed;
     char l2[8];
     double prepare_ms, median_ms, iqr_ms, batch_ms;
@@ -35,11 +35,28 @@ typedef struct row {
     double speedup_vendor_best, speedup_vendor_default;
     double speedup_lab_before;
     double worst_error; /* largest error over its bound; at most 1 where status is ok */
-    char status[8];     /* ok, wrong, oom, skip, error */
+    char status[8];     /* ok, wrong, oom, skip, error; sample: traced in part, not checked */
     char message[256];  /* why, where status is not ok */
+
+    /* What instruments say, each group empty unless its flag is set. Counters are sums over the
+     * kernels of run. */
+    bool counted, predicted, checked;
+    char model[48]; /* the GPU that was modelled */
+    double sampled; /* the share of the blocks that was traced */
+    int64_t num_kernels;
+    counters total;
+    int64_t shared_ld_conflicts, shared_st_conflicts; /* wavefronts beyond the least */
+    double simt_efficiency, memory_simt_efficiency;
+    double warp_imbalance, block_imbalance,
+        sm_imbalance;   /* the most loaded one's work over the mean */
+    double l1_hit_rate; /* of the sectors that loads touch */
+    double predicted_ms;
+    char predicted_limit[16];
+    int64_t num_findings;
+    inspection *inspection; /* NULL without instruments */
 } row;
 
-/* A growing list of rows. */
+/* A growing list of rows, and of the inspections behind them, which it frees. */
 typedef struct row_list {
     row *rows;
     size_t count, capacity;

@@ -38,6 +38,7 @@ typedef struct session {
     row_list rows;
     size_t step, steps; /* for the progress bar */
     bool stdout_lost;   /* its reader has left, or its disk is full */
+    double traced_ms;   /* spent under the instruments, on this machine */
     enum status worst;  /* the exit code so far */
 } session;
 
@@ -164,8 +165,21 @@ static bool is_repeated(const session *s)
     return false;
 }
 
-/* A lost context spoils whatever follows, so the first runtime error ends the evaluation; the
- * contenders after it are reported as not run. */
+/* Runs one contender, by the instruments or by the clock. Returns whether others can follow: a lost
+ * context spoils whatever does. */
+static bool evaluate(session *s, workbench *w, const contender *c, const int *tuning, outcome *out)
+{
+    if (!s->options->instruments) {
+        workbench_evaluate(w, c, tuning, out);
+        return out->status != STATUS_RUNTIME;
+    }
+    const double start = wall_ms();
+    const bool usable = workbench_inspect(w, c, tuning, out);
+    s->traced_ms += wall_ms() - start;
+    return usable;
+}
+
+/* Contenders after one that lost the device are reported as not run. */
 static void evaluate_all(session *s, const dataset *d, workbench *w)
 {
     const outcome not_run = {.status = STATUS_RUNTIME,
@@ -184,13 +198,15 @@ static void evaluate_all(session *s, const dataset *d, workbench *w)
         const int *tuning = e.tuned ? e.tuning : NULL;
         if (!lost) {
             if (!e.tuned) tuning_choose(w, e.contender, e.tuning);
-            workbench_evaluate(w, e.contender, e.tuning, out);
+            lost = !evaluate(s, w, e.contender, e.tuning, out);
             tuning = out->tuning;
-            lost = out->status == STATUS_RUNTIME;
         }
         s->group[s->num_group] = result_row(d, w->problem, e.contender, tuning, out, s->options,
                                             &s->device, s->have_limits ? &s->limits : NULL);
-        if (!e.tuned || !is_repeated(s)) s->num_group++;
+        if (!e.tuned || !is_repeated(s))
+            s->num_group++;
+        else
+            inspection_free(out->inspection);
     }
     progress_clear();
 }
@@ -268,6 +284,15 @@ static void run_dataset(session *s, const char *name)
     s->step = step_after;
 }
 
+/* The model's name is refused before hours of work, too. */
+static enum status instruments_start(const options *o, error_text *error)
+{
+    const instruments *all = instruments_here();
+    const instrument_settings settings = {o->instruments, o->model, o->sample};
+    if (!all) return fail(error, STATUS_RUNTIME, "this program was built without instruments");
+    return all->open(&settings, error);
+}
+
 static enum status run_datasets(session *s, error_text *error)
 {
     char **names;
@@ -278,6 +303,8 @@ static enum status run_datasets(session *s, error_text *error)
     if (s->options->tune && !device_keeps_time())
         return fail(error, STATUS_SKIPPED,
                     "--tune measures, and the CPU backend keeps no time: it needs a GPU");
+    if (s->options->instruments) status = instruments_start(s->options, error);
+    if (status != STATUS_OK) return status;
     s->have_limits = limits_load(s->device.name, &s->limits);
     status = choose_entries(s, error);
     if (status == STATUS_OK) status = dataset_expand(s->options->dataset, &names, &count, error);
@@ -300,6 +327,13 @@ enum status session_run(const options *o, const char *program)
     if (o->csv_path || o->json_path) signal(SIGPIPE, SIG_IGN);
     enum status status = run_datasets(&s, &error);
     if (status != STATUS_OK) complain(&s, status, &error);
+    if (s.traced_ms > 0) {
+        progress_clear();
+        fprintf(stderr,
+                "%s: traced in %.1f s on this machine (the cost of looking, not a time of any "
+                "kernel)\n",
+                program, s.traced_ms / 1000);
+    }
     row_list_free(&s.rows);
     return s.worst;
 }

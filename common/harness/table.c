@@ -1,27 +1,49 @@
 #include "harness/table.h"
 
+#include "harness/profile_table.h"
 #include "harness/results.h"
+#include "harness/terminal.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-/* ---- colour ---------------------------------------------------------------------------------- */
-
-enum colour { PLAIN, GREEN, RED };
-
-static const char *paint(FILE *out, enum colour c)
-{
-    static const char *const CODES[] = {"\033[0m", "\033[32m", "\033[31m"};
-    const char *unwanted = getenv("NO_COLOR"); /* no-color.org: set, and not empty */
-    return isatty(fileno(out)) && !(unwanted && *unwanted) ? CODES[c] : "";
-}
 
 /* ---- heading --------------------------------------------------------------------------------- */
 
-static void print_heading(FILE *out, const problem *p, const row *r)
+static bool is_cuda(const row *r)
+{
+    return !strcmp(r->backend, "cuda");
+}
+
+/* What instruments say of any of the rows; NULL without them. */
+static const inspection *any_inspection(const row *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].inspection) return rows[i].inspection;
+    return NULL;
+}
+
+/* Whose caches were modelled, and what a sample means. */
+static void print_instruments(FILE *out, const inspection *i)
+{
+    char model[400];
+    const char *checks = checks_text(i->which);
+    const bool counters = i->which & INSTRUMENT_COUNTERS;
+    if (counters)
+        fprintf(out, "; counted on the CPU backend, modelled: %s\n", i->model);
+    else
+        fputs("; checked on the CPU backend\n", out);
+    snprintf(model, sizeof model, "cache model: %s", i->model_text);
+    if (counters) print_folded(out, 2, model);
+    if (*checks && i->sample == 1) fprintf(out, "  %s: every access of the kernels\n", checks);
+    if (i->sample < 1)
+        fprintf(out, "  a SAMPLE of %s of the blocks was run: results are not checked%s\n",
+                percent(i->sample).text, counters ? ", counters are scaled up" : "");
+    putc('\n', out);
+}
+
+static void print_heading(FILE *out, const problem *p, const row *r, const inspection *i)
 {
     fprintf(out, "%s: %s data (%s)\n", r->dataset, r->origin, r->source);
     if (!strcmp(r->origin, "stand-in"))
@@ -36,7 +58,9 @@ static void print_heading(FILE *out, const problem *p, const row *r)
             (long long)p->stats.max, p->stats.cov, (long long)p->stats.empty_rows);
     fprintf(out, "  %s, N = %d, %s, seed %llu", r->operation, r->N, r->precision,
             (unsigned long long)r->seed);
-    if (!strcmp(r->backend, "cuda"))
+    if (i)
+        print_instruments(out, i);
+    else if (is_cuda(r))
         fprintf(out, ", %s L2; %s, driver %s, CUDA %s\n\n", r->l2, r->device, r->driver,
                 r->toolkit);
     else
@@ -65,11 +89,6 @@ static const struct {
 };
 enum { NUM_COLUMNS = sizeof COLUMNS / sizeof COLUMNS[0], SIMT_COLUMNS = 1 };
 
-static bool is_cuda(const row *r)
-{
-    return !strcmp(r->backend, "cuda");
-}
-
 static int num_columns(const row *r)
 {
     return is_cuda(r) ? NUM_COLUMNS : SIMT_COLUMNS;
@@ -79,6 +98,7 @@ static const char *verdict(const row *r)
 {
     if (!strcmp(r->status, "ok")) return "PASS";
     if (!strcmp(r->status, "wrong")) return "FAIL";
+    if (!strcmp(r->status, "sample")) return "-";
     return r->status;
 }
 
@@ -91,7 +111,7 @@ static void contender_name(const row *r, bool with_tuning, char *text, size_t by
              with_tuning ? r->tuning : "");
 }
 
-static void print_titles(FILE *out, const row *r, int name_width)
+static void print_titles(FILE *out, const row *r, int name_width, const inspection *inspected)
 {
     fprintf(out, "%-*s  %-5s", name_width, "", "");
     for (int i = 0; i < num_columns(r); i++)
@@ -99,7 +119,10 @@ static void print_titles(FILE *out, const row *r, int name_width)
     fprintf(out, "\n%-*s  %-5s", name_width, "contender", "check");
     for (int i = 0; i < num_columns(r); i++)
         fprintf(out, "  %*s", COLUMNS[i].width, COLUMNS[i].title);
-    if (!is_cuda(r)) fprintf(out, "  %-10s  %s", "time", "over vendor");
+    if (inspected && *checks_text(inspected->which))
+        fprintf(out, "  %s", checks_text(inspected->which));
+    else if (!inspected && !is_cuda(r))
+        fprintf(out, "  %-10s  %s", "time", "over vendor");
     putc('\n', out);
 }
 
@@ -122,19 +145,31 @@ static void print_line(FILE *out, const row *r, const char *name, int name_width
         const double value = *(const double *)((const char *)r + COLUMNS[i].offset);
         print_number(out, value, COLUMNS[i].width, COLUMNS[i].decimals);
     }
-    if (!is_cuda(r)) fprintf(out, "  %-10s  %s", "n/a (simt)", "n/a (no GPU)");
+    if (r->checked && r->num_findings)
+        fprintf(out, "  %s%" PRId64 " finding%s%s", paint(out, RED), r->num_findings,
+                r->num_findings == 1 ? "" : "s", paint(out, PLAIN));
+    else if (r->checked)
+        fputs("  nothing found", out);
+    else if (!is_cuda(r) && !r->inspection)
+        fprintf(out, "  %-10s  %s", "n/a (simt)", "n/a (no GPU)");
     putc('\n', out);
 }
 
-/* What the table has no column for: which algorithms "best" and "default" are, and the settings. */
-static void print_notes(FILE *out, const row *rows, size_t count, bool swept)
+/* What the table has no column for: which algorithms "best" and "default" are, and the settings.
+ * Returns whether there is any of that. */
+static bool print_notes(FILE *out, const row *rows, size_t count, bool swept)
 {
+    bool any = *rows[0].vendor_best || *rows[0].vendor_default;
     if (*rows[0].vendor_best) fprintf(out, "best: %s\n", rows[0].vendor_best);
     if (*rows[0].vendor_default) fprintf(out, "default: %s\n", rows[0].vendor_default);
     if (is_cuda(&rows[0]) && isnan(rows[0].roofline_share))
         fprintf(out, "roofline: unknown for this GPU until it is measured (make limits)\n");
-    for (size_t i = 0; i < count && !swept; i++)
-        if (*rows[i].tuning) fprintf(out, "lab%d: %s\n", rows[i].lab, rows[i].tuning);
+    for (size_t i = 0; i < count && !swept; i++) {
+        if (!*rows[i].tuning) continue;
+        fprintf(out, "lab%d: %s\n", rows[i].lab, rows[i].tuning);
+        any = true;
+    }
+    return any;
 }
 
 /* ---- what went wrong ------------------------------------------------------------------------- */
@@ -166,47 +201,107 @@ static void print_failure(FILE *out, const row *r, const outcome *o)
     }
 }
 
-/* "PASS: 5 of 5 contenders right in all 5418976 elements", or who was not. */
+/* What the checks have to say of all contenders. */
+static void print_checks(FILE *out, const row *rows, size_t count)
+{
+    size_t kernels = 0;
+    int64_t launches = 0, found = 0;
+    const char *checks = "";
+    for (size_t i = 0; i < count; i++) {
+        const inspection *n = rows[i].inspection;
+        if (!n) continue;
+        checks = checks_text(n->which);
+        found += (int64_t)n->num_findings;
+        kernels += n->num_kernels;
+        for (size_t k = 0; k < n->num_kernels; k++)
+            launches += n->kernels[k].total.launches;
+    }
+    if (!*checks) return;
+    if (found)
+        fprintf(out, "%s: %" PRId64 " finding%s\n", checks, found, found == 1 ? "" : "s");
+    else if (kernels)
+        fprintf(out, "%s: nothing found in %zu kernels (%" PRId64 " launches)\n", checks, kernels,
+                launches);
+    else
+        fprintf(out, "%s: nothing found\n", checks);
+}
+
+/* "PASS: 5 of 5 contenders right in all 5418976 elements", or who was not; without a check of the
+ * results there is no PASS. */
 static void print_verdict(FILE *out, const row *rows, const outcome *outcomes, size_t count)
 {
     const enum status verdict = results_verdict(rows, outcomes, count);
+    const inspection *inspected = any_inspection(rows, count);
+    const bool sampled = inspected && inspected->sample < 1;
     size_t right = 0, wrong = 0;
     for (size_t i = 0; i < count; i++) {
         right += outcomes[i].status == STATUS_OK;
         wrong += outcomes[i].status == STATUS_WRONG;
     }
-    const char *word = verdict == STATUS_OK ? "PASS" : verdict == STATUS_SKIPPED ? "SKIP" : "FAIL";
-    const enum colour colour = verdict == STATUS_OK        ? GREEN
-                               : verdict == STATUS_SKIPPED ? PLAIN
-                                                           : RED;
-    fprintf(out, "%s%s%s: %zu of %zu contenders right in all %lld elements", paint(out, colour),
-            word, paint(out, PLAIN), right, count, (long long)(rows[0].rows * rows[0].N));
+    const char *word = verdict == STATUS_SKIPPED ? "SKIP"
+                       : verdict != STATUS_OK    ? "FAIL"
+                       : sampled                 ? "SAMPLE"
+                                                 : "PASS";
+    const enum colour colour = verdict == STATUS_SKIPPED ? PLAIN
+                               : verdict != STATUS_OK    ? RED
+                               : sampled                 ? YELLOW
+                                                         : GREEN;
+    fprintf(out, "%s%s%s: %zu of %zu contenders ", paint(out, colour), word, paint(out, PLAIN),
+            right, count);
+    if (sampled)
+        fputs("traced in part, no result checked", out);
+    else
+        fprintf(out, "right in all %lld elements", (long long)(rows[0].rows * rows[0].N));
     if (wrong) fprintf(out, ", %zu wrong", wrong);
     if (right + wrong < count) fprintf(out, ", %zu not run", count - right - wrong);
     fputs("\n\n", out);
 }
 
+/* ---- what instruments say -------------------------------------------------------------------- */
+
+static void print_inspections(FILE *out, const row *rows, const char *const *names, size_t count)
+{
+    size_t counted = 0;
+    for (size_t i = 0; i < count; i++)
+        counted += rows[i].counted;
+    if (counted) profile_legend(out);
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].counted) profile_print(out, names[i], rows[i].inspection);
+    profiles_compare(out, rows, names, count);
+    predictions_print(out, rows, names, count);
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].inspection) findings_print(out, names[i], rows[i].inspection);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
 void table_print(FILE *out, const problem *p, const row *rows, const outcome *outcomes,
                  size_t count)
 {
-    char name[160];
+    char names[count][160];
+    const char *name[count];
+    const inspection *inspected = any_inspection(rows, count);
     int name_width = 0;
     bool swept = false;
     for (size_t i = 1; i < count; i++)
         swept |= rows[i].lab && rows[i].lab == rows[i - 1].lab;
     for (size_t i = 0; i < count; i++) {
-        contender_name(&rows[i], swept, name, sizeof name);
-        if ((int)strlen(name) > name_width) name_width = (int)strlen(name);
+        name[i] = names[i];
+        contender_name(&rows[i], swept, names[i], sizeof names[i]);
+        if ((int)strlen(name[i]) > name_width) name_width = (int)strlen(name[i]);
     }
-    print_heading(out, p, &rows[0]);
-    print_titles(out, &rows[0], name_width);
-    for (size_t i = 0; i < count; i++) {
-        contender_name(&rows[i], swept, name, sizeof name);
-        print_line(out, &rows[i], name, name_width);
-    }
+    print_heading(out, p, &rows[0], inspected);
+    print_titles(out, &rows[0], name_width, inspected);
+    for (size_t i = 0; i < count; i++)
+        print_line(out, &rows[i], name[i], name_width);
     putc('\n', out);
-    print_notes(out, rows, count, swept);
+    const bool noted = print_notes(out, rows, count, swept);
+    if (inspected) {
+        if (noted) putc('\n', out);
+        print_inspections(out, rows, name, count);
+    }
     for (size_t i = 0; i < count; i++)
         if (outcomes[i].status != STATUS_OK) print_failure(out, &rows[i], &outcomes[i]);
+    print_checks(out, rows, count);
     print_verdict(out, rows, outcomes, count);
 }

@@ -2,6 +2,7 @@
 
 #include "device/cuda_try.h"
 #include "harness/device_tools.h"
+#include "harness/progress.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -270,17 +271,20 @@ static cudaError_t mend_surroundings(const workbench *w)
     return cudaSuccess;
 }
 
+static bool can_run(const workbench *w, const contender *c, outcome *out)
+{
+    if (c->min_compute_capability <= w->device->compute_capability) return true;
+    return set_back(out, STATUS_SKIPPED, "needs a GPU of compute capability %d.%d or newer",
+                    c->min_compute_capability / 10, c->min_compute_capability % 10);
+}
+
 void workbench_evaluate(workbench *w, const contender *c, const int *tuning, outcome *out)
 {
     trial t = {.w = w, .op = c->operation, .out = out};
     *out = (outcome){.prepare_ms = NAN, .timing = NOT_TIMED};
     memcpy(out->tuning, tuning, contender_num_tunables(c) * sizeof *tuning);
     (void)cudaGetLastError(); /* what an earlier contender left behind is not this one's */
-    if (c->min_compute_capability > w->device->compute_capability) {
-        set_back(out, STATUS_SKIPPED, "needs a GPU of compute capability %d.%d or newer",
-                 c->min_compute_capability / 10, c->min_compute_capability % 10);
-        return;
-    }
+    if (!can_run(w, c, out)) return;
     bool right =
         prepare(&t, c) && (!w->options->check || check_first_run(&t)) && check_later_runs(&t);
     if (t.instance) {
@@ -293,4 +297,85 @@ void workbench_evaluate(workbench *w, const contender *c, const int *tuning, out
     (void)cudaGetLastError();
     const cudaError_t mended = mend_surroundings(w);
     if (out->status != STATUS_RUNTIME) device_ok(&t, mended, "restoring the inputs");
+}
+
+/* ---- one contender under the instruments ------------------------------------------------------ */
+
+static void name_arrays(const workbench *w, const instruments *all)
+{
+    const problem *p = w->problem;
+    all->forget_names();
+    for (int i = 0; i < p->num_inputs; i++)
+        all->name_array(w->input[i].data, w->input[i].bytes, p->inputs[i].element,
+                        p->inputs[i].name, true);
+    all->name_array(w->output.data, w->output.bytes, sizeof(float), "C", false);
+}
+
+static bool run_traced(const trial *t, const instruments *all)
+{
+    const guarded_array *C = &t->w->output;
+    /* The last contender's results do not help this one. */
+    if (!device_ok(t, guarded_poison(C), "filling the output")) return false;
+    if (all->forget_contents) all->forget_contents(C->data, C->bytes);
+    all->begin(false, progress_within);
+    const bool ran = device_ok(t, run_once(t), "run");
+    all->end();
+    return ran;
+}
+
+static bool prepare_traced(trial *t, const contender *c, const instruments *all)
+{
+    all->begin(true, progress_within);
+    const bool prepared = prepare(t, c);
+    all->end();
+    return prepared;
+}
+
+/* A finding is a failure even where the result is right: on a GPU it may not be. */
+static void report_findings(outcome *out)
+{
+    const inspection *i = out->inspection;
+    char before[sizeof out->message];
+    if (!i || !i->num_findings) return;
+    const finding *first = &i->findings[0];
+    /* A launch that a finding has ended says nothing that the finding does not. */
+    snprintf(before, sizeof before, "%s", out->status == STATUS_WRONG ? out->message : "");
+    set_back(out, STATUS_WRONG, "%zu finding%s: %s at %.100s%s%.100s", i->num_findings,
+             i->num_findings == 1 ? "" : "s, the first", first->kind, first->where,
+             *before ? "; " : "", before);
+}
+
+/* Everything on the device is gone, and made again. */
+static bool start_over(workbench *w)
+{
+    cudaDeviceReset();
+    memset(w->input, 0, sizeof w->input);
+    memset(&w->output, 0, sizeof w->output);
+    return upload(w) == cudaSuccess;
+}
+
+bool workbench_inspect(workbench *w, const contender *c, const int *tuning, outcome *out)
+{
+    const instruments *all = instruments_here();
+    trial t = {.w = w, .op = c->operation, .out = out};
+    *out = (outcome){.prepare_ms = NAN, .timing = NOT_TIMED};
+    memcpy(out->tuning, tuning, contender_num_tunables(c) * sizeof *tuning);
+    (void)cudaGetLastError();
+    if (!can_run(w, c, out)) return true;
+    all->reset();
+    name_arrays(w, all);
+    bool right = prepare_traced(&t, c, all) && run_traced(&t, all);
+    out->inspection = inspection_take(all, w->options);
+    if (!out->inspection) right = set_back(out, STATUS_MEMORY, "no memory for what was traced");
+    if (right && !options_sampled(w->options)) right = check(&t, false);
+    if (t.instance) {
+        t.op->release(t.instance);
+        right = right && device_ok(&t, cudaGetLastError(), "release");
+    }
+    const bool lost = out->status == STATUS_RUNTIME;
+    report_findings(out);
+    if (out->status == STATUS_OK) return true;
+    if (out->inspection) inspection_void(out->inspection);
+    (void)cudaGetLastError();
+    return lost ? start_over(w) : mend_surroundings(w) == cudaSuccess;
 }

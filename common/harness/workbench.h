@@ -5,6 +5,7 @@
 #define HARNESS_WORKBENCH_H
 
 #include "harness/device.h"
+#include "harness/inspect.h"
 #include "harness/options.h"
 #include "harness/row.h"
 #include "harness/timing.h"
@@ -28,6 +29,7 @@ typedef struct outcome {
     double prepare_ms;        /* NAN under simt */
     timing timing;            /* NANs unless timed */
     comparison comparison;    /* the comparison that decided; elements == 0 if none was made */
+    inspection *inspection;   /* what instruments say, the caller's to free; NULL without them */
 } outcome;
 
 /* Uploads the problem and computes its oracle. STATUS_MEMORY where the device has too little room,
@@ -40,5 +42,10 @@ void workbench_destroy(workbench *w);
  * with NaN before the checked and before the timed runs, guards and inputs are inspected after
  * both. Under simt, which keeps no time, one more run takes the place of the timed ones. */
 void workbench_evaluate(workbench *w, const contender *c, const int *tuning, outcome *out);
+
+/* Prepares and runs once under the instruments, whose counters and findings are in the outcome, and
+ * checks the result, unless only a sample of it was made. A finding makes a contender wrong. A device
+ * that failed is reset; false means that it is lost, and nothing can follow. */
+bool workbench_inspect(workbench *w, const contender *c, const int *tuning, outcome *out);
 
 #endif

@@ -62,6 +62,7 @@ typedef struct operand {
     const char *name; /* "B", as messages call it */
     void *data;       /* host memory */
     size_t bytes;
+    size_t element; /* bytes of one element */
 } operand;
 
 /* One operation on one matrix at one width, with its inputs on the host. */

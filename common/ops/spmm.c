@@ -118,10 +118,13 @@ static enum status create(problem *p, error_text *error)
     free(column_used);
 
     float *values = own->values ? own->values : A->values;
-    p->inputs[ROW_PTR] = (operand){"A.row_ptr", own->row_ptr, (A->rows + 1) * sizeof(int32_t)};
-    p->inputs[COL_IDX] = (operand){"A.col_idx", A->col_idx, A->nnz * sizeof(int32_t)};
-    p->inputs[VALUES] = (operand){"A.values", values, A->nnz * sizeof(float)};
-    p->inputs[B_DENSE] = (operand){"B", own->B, (size_t)A->cols * p->N * sizeof(float)};
+    const size_t row_ptr = (A->rows + 1) * sizeof *own->row_ptr;
+    p->inputs[ROW_PTR] = (operand){"A.row_ptr", own->row_ptr, row_ptr, sizeof *own->row_ptr};
+    p->inputs[COL_IDX] =
+        (operand){"A.col_idx", A->col_idx, A->nnz * sizeof *A->col_idx, sizeof *A->col_idx};
+    p->inputs[VALUES] = (operand){"A.values", values, A->nnz * sizeof *values, sizeof *values};
+    p->inputs[B_DENSE] =
+        (operand){"B", own->B, (size_t)A->cols * p->N * sizeof *own->B, sizeof *own->B};
     p->num_inputs = 4;
     p->out_rows = A->rows;
     p->out_cols = p->N;

@@ -1,6 +1,7 @@
 /*
  * faulty.cu - the labs of a program for the command-line tests: lab 1 is right, lab 2 does what
- * $FAULT says: wrong, error, oom, skip, or twin, lab 1 by its own account; without it, it is right too.
+ * $FAULT says: wrong, error, oom, skip, outside, far-outside or race (right results by luck, but for the
+ * second, which ends the launch), or twin, lab 1 by its own account; without it, it is right too.
  */
 #include "device/cuda_try.h"
 #include "ops/spmm.h"
@@ -19,6 +20,19 @@ __global__ void spmm_plain_kernel(int rows, int N, const int *row_ptr, const int
     for (int k = row_ptr[row]; k < row_ptr[row + 1]; k++)
         sum += values[k] * B[(size_t)col_idx[k] * N + j];
     C[at] = sum;
+}
+
+/* What lies behind B is no 1. */
+__global__ void spmm_outside_kernel(const float *B, size_t behind, float *C)
+{
+    if (B[behind + threadIdx.x] == 1) C[0] = 1;
+}
+
+__global__ void spmm_race_kernel(float *C)
+{
+    __shared__ int seen[THREADS];
+    seen[threadIdx.x] = 1;
+    if (seen[THREADS - 1 - threadIdx.x] == 2) C[0] = 1;
 }
 
 static bool fault_is(const spmm_plan *plan, const char *fault)
@@ -40,6 +54,11 @@ static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStre
     const int threads = fault_is(plan, "error") ? 4096 : THREADS; /* no device takes that many */
     spmm_plain_kernel<<<(rows * plan->N + THREADS - 1) / THREADS, threads, 0, stream>>>(
         rows, plan->N, A.d_row_ptr, A.d_col_idx, A.d_values, B, C);
+    const size_t behind = (size_t)A.cols * plan->N;
+    if (fault_is(plan, "outside")) spmm_outside_kernel<<<1, 1, 0, stream>>>(B, behind, C);
+    if (fault_is(plan, "far-outside"))
+        spmm_outside_kernel<<<1, 1, 0, stream>>>(B, (size_t)1 << 40, C);
+    if (fault_is(plan, "race")) spmm_race_kernel<<<1, THREADS, 0, stream>>>(C);
     CUDA_TRY(cudaGetLastError());
     return cudaSuccess;
 }

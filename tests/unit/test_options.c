@@ -174,6 +174,26 @@ static void settings(void **state)
     assert_int_equal(o.settings[0].value, 8);
 }
 
+static void instrument_options(void **state)
+{
+    (void)state;
+    options o = parsed("");
+    assert_int_equal(o.instruments, 0);
+    assert_false(o.predict || options_sampled(&o));
+    assert_string_equal(o.model, "h200");
+    o = parsed("arxiv 32 --counters --memcheck --racecheck");
+    assert_int_equal(o.instruments,
+                     INSTRUMENT_COUNTERS | INSTRUMENT_MEMCHECK | INSTRUMENT_RACECHECK);
+    assert_false(o.predict || options_sampled(&o));
+    o = parsed("--predict --model a100 --sample 0.1 --check-only --sweep --vs none");
+    assert_int_equal(o.instruments, INSTRUMENT_COUNTERS);
+    assert_true(o.predict && options_sampled(&o));
+    assert_string_equal(o.model, "a100"); /* whether there is one is the instruments' to say */
+    o = parsed("--racecheck --sample 1");
+    assert_int_equal(o.instruments, INSTRUMENT_RACECHECK);
+    assert_false(options_sampled(&o));
+}
+
 /* ---- what is refused ------------------------------------------------------------------------- */
 
 static void unknown_options(void **state)
@@ -192,8 +212,8 @@ static void unknown_options(void **state)
 static void missing_and_unwanted_values(void **state)
 {
     (void)state;
-    static const char *const names[] = {"runs", "seed", "vs",       "set",
-                                        "csv",  "json", "data-dir", "device"};
+    static const char *const names[] = {"runs", "seed",     "vs",     "set",   "csv",
+                                        "json", "data-dir", "device", "model", "sample"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char line[40], message[80];
         snprintf(line, sizeof line, "arxiv --%s", names[i]);
@@ -220,6 +240,20 @@ static void bad_numbers(void **state)
                    "--seed 9223372036854775808: expected a whole number from 0");
     assert_refuses("--device -1", "--device -1: expected a whole number from 0");
     assert_refuses("--device gpu0", "--device gpu0: expected a whole number from 0");
+}
+
+static void bad_samples(void **state)
+{
+    (void)state;
+    static const char *const shares[] = {"0", "-0.5", "1.01", "x", "0.1x", "nan", "inf", "''"};
+    for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++) {
+        char line[40], message[80];
+        snprintf(line, sizeof line, "--counters --sample %s", shares[i]);
+        snprintf(message, sizeof message,
+                 "--sample %s: expected a share above 0, up to 1, as in 0.1",
+                 strcmp(shares[i], "''") ? shares[i] : "");
+        assert_refuses(line, message);
+    }
 }
 
 static void bad_widths(void **state)
@@ -277,6 +311,14 @@ static void contradictions(void **state)
     assert_refuses("--check-only --bench-only", "--check-only and --bench-only exclude each other");
     assert_refuses("--tune --sweep", "--sweep and --tune exclude each other");
     assert_refuses("--tune --check-only", "--tune measures, which --check-only forbids");
+    assert_refuses("--counters --tune", "--tune measures times, and --counters, --predict, "
+                                        "--memcheck and --racecheck take none");
+    assert_refuses("--racecheck --bench-only", "--bench-only measures times, and --counters, "
+                                               "--predict, --memcheck and --racecheck take none");
+    assert_refuses("--model h200", "--model needs --counters or --predict");
+    assert_refuses("--memcheck --model h200", "--model needs --counters or --predict");
+    assert_refuses("--sample 0.5",
+                   "--sample needs --counters, --predict, --memcheck or --racecheck");
 }
 
 /* ---- the texts ------------------------------------------------------------------------------- */
@@ -290,6 +332,9 @@ static void flags_column(void **state)
     assert_flags("--set D=2,C=1 --runs 50 --check-only --sweep",
                  "check-only;runs=50;sweep;D=2;C=1");
     assert_flags("--tune", "tune");
+    assert_flags("--counters --racecheck --sample 0.125 --model a100",
+                 "counters;racecheck;sample=0.125"); /* the model has a column */
+    assert_flags("--memcheck --predict --set D=2 --sample 1", "predict;memcheck;D=2");
 }
 
 /* A text that does not fit is cut, never overrun. */
@@ -328,6 +373,12 @@ static void help_names_everything(void **state)
         "  --tune ",
         "  --sweep ",
         "  --set T=V,... ",
+        "  --counters ",
+        "  --predict ",
+        "  --memcheck ",
+        "  --racecheck ",
+        "  --model GPU ",
+        "  --sample F ",
         "  --csv FILE ",
         "  --json FILE ",
         "  --data-dir DIR ",
@@ -353,9 +404,11 @@ int main(void)
         cmocka_unit_test(spellings),
         cmocka_unit_test(rivals),
         cmocka_unit_test(settings),
+        cmocka_unit_test(instrument_options),
         cmocka_unit_test(unknown_options),
         cmocka_unit_test(missing_and_unwanted_values),
         cmocka_unit_test(bad_numbers),
+        cmocka_unit_test(bad_samples),
         cmocka_unit_test(bad_widths),
         cmocka_unit_test(bad_rivals),
         cmocka_unit_test(bad_settings),

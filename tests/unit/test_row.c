@@ -58,13 +58,23 @@ static const char HEADER[] =
     "max_row,cov_row,N,backend,device,driver,toolkit,commit,flags,tuning,seed,l2,prepare_ms,"
     "median_ms,iqr_ms,batch_ms,runs,gflops,compulsory_gbs,gather_gbs,roofline_share,vendor_best,"
     "vendor_default,speedup_vendor_best,speedup_vendor_default,speedup_lab_before,worst_error,"
-    "status,message\n";
+    "status,message,model,sampled,num_kernels,ld_requests,ld_sectors,ld_bytes,st_requests,st_"
+    "sectors,"
+    "st_bytes,atomic_requests,atomic_sectors,atomic_turns,shared_ld_requests,shared_ld_wavefronts,"
+    "shared_ld_conflicts,shared_st_requests,shared_st_wavefronts,shared_st_conflicts,"
+    "shared_atomic_requests,shared_atomic_turns,barriers,syncwarps,shuffles,votes,mma,ldmatrix,"
+    "async_copies,simt_efficiency,memory_simt_efficiency,warp_imbalance,block_imbalance,"
+    "sm_imbalance,l1_hit_rate,l2_read_bytes,l2_write_bytes,dram_read_bytes,dram_write_bytes,"
+    "predicted_ms,predicted_limit,num_findings\n";
+
+/* A cell for each of them, where there are no instruments. */
+#define NOT_INSPECTED ",,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,"
 
 static const char SAMPLE_CSV[] =
     "1,3,shared_tiles,spmm,fp32,\"web, \"\"old\"\"\",file,\"C:\\web\n\",3000000000,7,123718280,"
     "50.5179,1234567,0.1,256,cuda,NVIDIA H200,580.65.06,13.0,0123456789ab,runs=50;D=2,D=2 C=1,"
     "18446744073709551615,warm,12.25,0.000123457,0,,50,1234.57,1e+10,2500,,cuSPARSE CSR_ALG2,,"
-    "1.96,,2,,wrong,\"never written: only the last row, 6\"\n";
+    "1.96,,2,,wrong,\"never written: only the last row, 6\"" NOT_INSPECTED "\n";
 
 static const char SAMPLE_JSON[] = "\n    {\n"
                                   "      \"lab\": 3,\n"
@@ -106,7 +116,47 @@ static const char SAMPLE_JSON[] = "\n    {\n"
                                   "      \"speedup_lab_before\": 2,\n"
                                   "      \"worst_error\": null,\n"
                                   "      \"status\": \"wrong\",\n"
-                                  "      \"message\": \"never written: only the last row, 6\"\n"
+                                  "      \"message\": \"never written: only the last row, 6\",\n"
+                                  "      \"model\": \"\",\n"
+                                  "      \"sampled\": null,\n"
+                                  "      \"num_kernels\": null,\n"
+                                  "      \"ld_requests\": null,\n"
+                                  "      \"ld_sectors\": null,\n"
+                                  "      \"ld_bytes\": null,\n"
+                                  "      \"st_requests\": null,\n"
+                                  "      \"st_sectors\": null,\n"
+                                  "      \"st_bytes\": null,\n"
+                                  "      \"atomic_requests\": null,\n"
+                                  "      \"atomic_sectors\": null,\n"
+                                  "      \"atomic_turns\": null,\n"
+                                  "      \"shared_ld_requests\": null,\n"
+                                  "      \"shared_ld_wavefronts\": null,\n"
+                                  "      \"shared_ld_conflicts\": null,\n"
+                                  "      \"shared_st_requests\": null,\n"
+                                  "      \"shared_st_wavefronts\": null,\n"
+                                  "      \"shared_st_conflicts\": null,\n"
+                                  "      \"shared_atomic_requests\": null,\n"
+                                  "      \"shared_atomic_turns\": null,\n"
+                                  "      \"barriers\": null,\n"
+                                  "      \"syncwarps\": null,\n"
+                                  "      \"shuffles\": null,\n"
+                                  "      \"votes\": null,\n"
+                                  "      \"mma\": null,\n"
+                                  "      \"ldmatrix\": null,\n"
+                                  "      \"async_copies\": null,\n"
+                                  "      \"simt_efficiency\": null,\n"
+                                  "      \"memory_simt_efficiency\": null,\n"
+                                  "      \"warp_imbalance\": null,\n"
+                                  "      \"block_imbalance\": null,\n"
+                                  "      \"sm_imbalance\": null,\n"
+                                  "      \"l1_hit_rate\": null,\n"
+                                  "      \"l2_read_bytes\": null,\n"
+                                  "      \"l2_write_bytes\": null,\n"
+                                  "      \"dram_read_bytes\": null,\n"
+                                  "      \"dram_write_bytes\": null,\n"
+                                  "      \"predicted_ms\": null,\n"
+                                  "      \"predicted_limit\": \"\",\n"
+                                  "      \"num_findings\": null\n"
                                   "    }";
 
 /* What `write` makes of the rows; the caller frees it. */
@@ -167,8 +217,8 @@ static void csv_quotes_by_rfc_4180(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         row r = sample_row();
         strcpy(r.message, cases[i][0]);
-        char *text = written(rows_write_csv, &r, 1), expected[64];
-        snprintf(expected, sizeof expected, ",wrong,%s\n", cases[i][1]);
+        char *text = written(rows_write_csv, &r, 1), expected[128];
+        snprintf(expected, sizeof expected, ",wrong,%s" NOT_INSPECTED "\n", cases[i][1]);
         const size_t length = strlen(expected);
         assert_string_equal(text + strlen(text) - length, expected);
         free(text);
@@ -199,7 +249,7 @@ static void json_escapes(void **state)
         row r = sample_row();
         strcpy(r.message, cases[i][0]);
         char *text = written(rows_write_json, &r, 1), expected[128];
-        snprintf(expected, sizeof expected, "\"message\": \"%s\"\n", cases[i][1]);
+        snprintf(expected, sizeof expected, "\"message\": \"%s\",\n", cases[i][1]);
         if (!strstr(text, expected)) fail_msg("no '%s' in %s", expected, text);
         free(text);
     }
@@ -251,7 +301,7 @@ static enum status save(const char *path, error_text *error)
 static void saves_whole_files(void **state)
 {
     (void)state;
-    char expected[2048];
+    char expected[4096];
     error_text error;
     snprintf(expected, sizeof expected, "%s%s", HEADER, SAMPLE_CSV);
     assert_int_equal(save(fixture_path("rows.csv"), &error), STATUS_OK);
@@ -287,7 +337,7 @@ static void failures_are_reported(void **state)
 static void standard_output(void **state)
 {
     (void)state;
-    char expected[2048];
+    char expected[4096];
     const char *const targets[] = {fixture_path("stdout"), "/dev/full"};
     for (int i = 0; i < 2; i++) {
         int status;

@@ -1,0 +1,15 @@
+/*
+ * source_text.h - lines of the labs' sources, to be shown beside what is said of them.
+ */
+#ifndef HARNESS_SOURCE_TEXT_H
+#define HARNESS_SOURCE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Line `number` (from 1) of the file whose name is the first `length` characters of `file`, relative
+ * to the project's folder, without the blanks around it. False if it cannot be read, or if it has
+ * been edited since this program was built: the line may be another now. */
+bool source_text(const char *file, int length, int number, char *text, size_t bytes);
+
+#endif

@@ -1,0 +1,53 @@
+# ncu-tidy.awk - from ncu's wide table (--page raw --csv) to one line a kernel and metric. With
+# csv.awk: awk -v header=1 -f csv.awk -f ncu-tidy.awk ROWS.csv RAW. ROWS.csv is what the program says
+# of the same run: where the matrix came from, which GPU, which commit.
+
+BEGIN {
+    OFS = ","
+    n_kept = split("dataset origin N", kept, " ")
+    n_tail = split("device driver toolkit commit", tail, " ")
+    if (header) print "dataset,origin,N,kernel,metric,value,device,driver,toolkit,commit"
+}
+
+function quoted(cell) {
+    if (cell !~ /[",]/) return cell
+    gsub(/"/, "\"\"", cell)
+    return "\"" cell "\""
+}
+
+# The program's rows: its columns, then the first one.
+FILENAME != file { file = FILENAME; files++; line = 0 }
+files == 1 && ++line == 1 { n = csv_split($0, name); for (i = 1; i <= n; i++) at[name[i]] = i; next }
+files == 1 && line == 2 {
+    csv_split($0, cell)
+    front = ""
+    for (i = 1; i <= n_kept; i++) front = front quoted(cell[at[kept[i]]]) OFS
+    back = ""
+    for (i = 1; i <= n_tail; i++) back = back OFS quoted(cell[at[tail[i]]])
+}
+files == 1 { next }
+
+# ncu's rows, among what it and the program print: names, units, then a kernel each.
+/^"ID"/ {
+    columns = csv_split($0, name)
+    for (i = 1; i <= columns; i++) if (name[i] == "Kernel Name") kernel_at = i
+    next
+}
+/^"[0-9]+"/ && columns {
+    csv_split($0, cell)
+    kernel = cell[kernel_at]
+    sub(/^void /, "", kernel)
+    sub(/\(.*/, "", kernel)
+    for (i = 1; i <= columns; i++) {
+        if (name[i] !~ /^[a-z0-9]+__.*\.sum$/ || name[i] ~ /^(device|launch|profiler)__/) continue
+        value = cell[i]
+        gsub(/,/, "", value)
+        print front quoted(kernel), name[i], value back
+        lines++
+    }
+}
+END {
+    if (lines) exit
+    print "ncu-tidy: no kernel in what ncu printed" >"/dev/stderr"
+    exit 1
+}

@@ -1,0 +1,367 @@
+# The instruments as a user meets them: counters, estimates and checks of the CPU backend, their
+# tables, rows and errors; and the scripts that ask NVIDIA's tools for the same, with stand-ins for
+# these.
+#
+# bats sets $stderr, and runs each test in a process of its own:
+# shellcheck disable=SC2030,SC2031,SC2154
+
+bats_require_minimum_version 1.5.0
+
+TINY=rand:rows=40,deg=6,skew=1
+
+setup_file() {
+    ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+    case ${OUT:=build/simt} in
+        /*) PROGRAMS=$OUT ;;
+        *) PROGRAMS=$ROOT/$OUT ;;
+    esac
+    export ROOT PROGRAMS BACKEND=${BACKEND:-simt}
+    export SPMM_REGISTRY=$BATS_FILE_TMPDIR/datasets/registry.tsv
+    mkdir "$BATS_FILE_TMPDIR/datasets"
+    cp -r "$ROOT"/datasets/{registry.tsv,samples,standins} "$BATS_FILE_TMPDIR/datasets"
+}
+
+setup() {
+    [ -x "$PROGRAMS/lab3" ] || skip "$PROGRAMS/lab3 is not built"
+    fake=$BATS_TEST_TMPDIR/fake
+    mkdir "$BATS_TEST_TMPDIR/work" "$fake"
+    cd "$BATS_TEST_TMPDIR/work" || return
+    ln -s "$PROGRAMS"/lab[1-5] .
+    ln -s "$PROGRAMS/traced/tests/cli/faulty" faulty
+    export XDG_CACHE_HOME=$BATS_FILE_TMPDIR/cache
+    unset SPMM_DATA_DIR NO_COLOR FAULT MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
+}
+
+simt_only() {
+    [ "$BACKEND" = simt ] || skip "the instruments are those of the CPU backend"
+}
+
+# looks STATUS COMMAND...: it ends so, and says on standard error what looking cost, nothing else.
+looks() {
+    local expected=$1
+    shift
+    run --separate-stderr "$@"
+    echo "status $status, stderr: $stderr"
+    [ "$status" -eq "$expected" ]
+    [[ $stderr =~ ^lab[0-9]": traced in "[0-9.]+" s on this machine (the cost of looking, not a time of any kernel)"$ ]]
+}
+
+# fails STATUS TEXT COMMAND...: one line on standard error that holds TEXT, nothing on standard output.
+fails() {
+    local expected=$1 text=$2
+    shift 2
+    run --separate-stderr "$@"
+    echo "status $status, stdout: $output, stderr: $stderr"
+    [ "$status" -eq "$expected" ]
+    [ -z "$output" ]
+    [ "${#stderr_lines[@]}" -eq 1 ]
+    [[ $stderr == *"$text"* ]]
+}
+
+# ---- counters ------------------------------------------------------------------------------------
+
+@test "--counters: a block a lab, line by line, and what differs" {
+    simt_only
+    looks 0 ./lab3 "$TINY" 32 --counters
+    [[ $output == *"; counted on the CPU backend, modelled: NVIDIA H200"* ]]
+    [[ $output == *"  cache model: "* ]]
+    [ "$(grep -c '^-- lab[123] ' <<<"$output")" -eq 3 ]
+    [ "$(grep -c '^lab[123] .* PASS ' <<<"$output")" -eq 3 ]
+    [[ $output == *"  spmm_warp_per_row_kernel: grid 10, block 128"* ]]
+    [[ $output == *"labs/02_warp_per_row/lab.cu"$'\n'* ]]
+    [[ $output == *"step by step"* ]]
+    [[ ${lines[-1]} == "PASS: 3 of 3 contenders right in all 1280 elements" ]]
+    [[ $output != *estimate* && $output != *"n/a (simt)"* ]]
+    [ "$(awk '{ if (length > n) n = length } END { print n }' <<<"$output")" -le 100 ]
+}
+
+@test "the source stands beside its counters" {
+    simt_only
+    looks 0 ./lab2 "$TINY" 32 --counters --vs none
+    local number
+    number=$(grep -n 'C\[(size_t)row \* N + j\] = sum;' "$ROOT/labs/02_warp_per_row/lab.cu" | cut -d : -f 1)
+    [[ $output == *"$number  C[(size_t)row * N + j] = sum;"* ]]
+    [[ $output == *"          store 4 B "* ]]
+}
+
+@test "counters in CSV and JSON: the columns of every row, and the kernels" {
+    simt_only
+    looks 0 ./lab5 "$TINY" 32 --counters --csv rows.csv --json rows.json
+    [ "$(jq -r .schema rows.json)" = 1 ]
+    # As the rows of a run without instruments, but for what is nested.
+    ./lab5 "$TINY" 32 --csv plain.csv
+    [ "$(head -n 1 rows.csv)" = "$(head -n 1 plain.csv)" ]
+    [ "schema,$(jq -r '.rows[0] | del(.kernels) | keys_unsorted | join(",")' rows.json)" = \
+        "$(head -n 1 rows.csv)" ]
+    [ "$(jq -r '.rows[] | .model' rows.json | sort -u)" = "NVIDIA H200" ]
+    [ "$(jq -r '.rows[] | .flags' rows.json | sort -u)" = counters ]
+    # A column is the sum over the kernels of run.
+    [ "$(jq '[.rows[] | .ld_sectors == ([.kernels[] | select(.phase == "run") |
+        .counters.global_load.sectors] | add)] | all' rows.json)" = true ]
+    # A kernel is the sum of its lines.
+    [ "$(jq '[.rows[].kernels[] | .counters.global_load.requests == ([.lines[] |
+        select(.kind == "global_load") | .requests] | add)] | all' rows.json)" = true ]
+    # lab 2: each of 40 rows is stored by one request of 32 lanes, 4 sectors.
+    [ "$(jq -c '.rows[] | select(.lab == 2) | [.st_requests, .st_sectors, .st_bytes]' rows.json)" = \
+        '[40,160,5120]' ]
+    [ "$(jq '[.rows[] | .median_ms, .predicted_ms, .num_findings] | map(select(. != null)) |
+        length' rows.json)" -eq 0 ]
+}
+
+@test "the same input gives the same counters, whatever the number of threads" {
+    simt_only
+    OMP_NUM_THREADS=1 SIMT_THREADS=1 ./lab5 "$TINY" 40 --counters --json one.json
+    OMP_NUM_THREADS=2 SIMT_THREADS=2 ./lab5 "$TINY" 40 --counters --json two.json
+    cmp one.json two.json
+}
+
+@test "a sweep, several widths, a set of matrices" {
+    simt_only
+    looks 0 ./lab4 "$TINY" 32,64 --counters --sweep --vs none --set D=1 --json rows.json
+    [ "$(jq -c '[.rows[] | [.N, .tuning] ] | length' rows.json)" -gt 2 ]
+    [ "$(jq '[.rows[] | .ld_requests > 0] | all' rows.json)" = true ]
+}
+
+@test "a wrong result has no counters" {
+    simt_only
+    FAULT=wrong looks 1 ./faulty "$TINY" 5 --counters --json rows.json
+    [[ $output == *"-- lab1 plain --"* && $output != *"-- lab2 faulty --"* ]]
+    [[ $output == *"FAIL: 1 of 2 "* ]]
+    [ "$(jq -c '.rows[] | [.status, .model, (.ld_requests | type), (.kernels | type)]' rows.json)" = \
+        $'["ok","NVIDIA H200","number","array"]\n["wrong","","null","null"]' ]
+}
+
+@test "rows on standard output are alone there" {
+    simt_only
+    looks 0 ./lab1 "$TINY" --counters --json -
+    [ "$(jq '.rows | length' <<<"$output")" -eq 1 ]
+}
+
+# ---- estimates -----------------------------------------------------------------------------------
+
+@test "--predict says that it is an estimate, and is in no column of times" {
+    simt_only
+    looks 0 ./lab2 "$TINY" --predict --json rows.json
+    [[ $output == *"estimate, not a measurement: "*"NVIDIA H200"* ]]
+    [ "$(jq '[.rows[] | .predicted_ms > 0 and .predicted_limit != ""] | all' rows.json)" = true ]
+    [ "$(jq -r '.rows[].prediction.is' rows.json | sort -u)" = "an estimate, not a measurement" ]
+    [ "$(jq '[.rows[] | .median_ms, .prepare_ms, .gflops, .roofline_share, .speedup_lab_before] |
+        map(select(. != null)) | length' rows.json)" -eq 0 ]
+}
+
+# ---- samples -------------------------------------------------------------------------------------
+
+@test "--sample: nothing is checked, and nothing passes" {
+    simt_only
+    looks 0 ./lab3 "$TINY" --counters --sample 0.5 --json rows.json
+    [[ $output == *"  a SAMPLE of 50 % of the blocks was run: results are not checked"* ]]
+    [[ $output != *PASS* ]]
+    [[ ${lines[-1]} == "SAMPLE: 3 of 3 contenders traced in part, no result checked" ]]
+    [ "$(jq -c '[.rows[] | [.status, .sampled, .worst_error]] | unique' rows.json)" = \
+        '[["sample",0.5,null]]' ]
+}
+
+# ---- checks --------------------------------------------------------------------------------------
+
+@test "--memcheck --racecheck find nothing in the labs" {
+    simt_only
+    looks 0 ./lab5 "$TINY" 33 --memcheck --racecheck --json rows.json
+    [[ $output == *"; checked on the CPU backend"* ]]
+    [[ $output == *$'\nmemcheck, racecheck: nothing found'* ]]
+    [[ ${lines[-1]} == "PASS: 5 of 5 contenders right in all 1320 elements" ]]
+    [ "$(jq -c '[.rows[] | [.num_findings, .findings, .model, .kernels]] | unique' rows.json)" = \
+        '[[0,[],"",null]]' ]
+}
+
+@test "a finding fails a contender whose result is right" {
+    simt_only
+    FAULT=outside looks 1 ./faulty "$TINY" 5 --memcheck --json rows.json
+    [[ $output == *"out of bounds in spmm_outside_kernel, block (0,0,0), thread (0,0,0)"* ]]
+    [[ $output == *"B[200]"* ]]
+    [[ $output == *"    at   "*"tests/cli/faulty.cu:"*"if (B[behind + threadIdx.x] == 1) C[0] = 1;"* ]]
+    [[ $output == *"    think of: "* ]]
+    [[ $output == *"lab2 faulty: 1 finding: out of bounds at "*"tests/cli/faulty.cu:"* ]]
+    [[ $output == *"memcheck: 1 finding"$'\n'"FAIL: 1 of 2 "* ]]
+    [ "$(jq -c '.rows[] | [.status, .num_findings]' rows.json)" = $'["ok",0]\n["wrong",1]' ]
+    [ "$(jq -r '.rows[1].findings[0] | .kind, .kernel' rows.json)" = \
+        $'out of bounds\nspmm_outside_kernel' ]
+    FAULT=outside looks 0 ./faulty "$TINY" 5 --racecheck
+}
+
+@test "a race names both lines" {
+    simt_only
+    FAULT=race looks 1 ./faulty "$TINY" 5 --racecheck
+    [[ $output == *"race in spmm_race_kernel, "* ]]
+    [[ $output == *"    at   "*"tests/cli/faulty.cu:"*"    and  "*"tests/cli/faulty.cu:"* ]]
+    [[ $output == *"__syncthreads()"* ]]
+}
+
+@test "an access that ends the launch is one finding, no failure of the device" {
+    simt_only
+    FAULT=far-outside run --separate-stderr -1 ./faulty "$TINY" 5,6 --memcheck --json rows.json
+    [ "$(jq -c '[.rows[] | [.N, .lab, .status, .num_findings]]' rows.json)" = \
+        '[[5,1,"ok",0],[5,2,"wrong",1],[6,1,"ok",0],[6,2,"wrong",1]]' ]
+    [[ $output == *"lab2 faulty: 1 finding: "*"tests/cli/faulty.cu:"* ]]
+}
+
+# ---- errors --------------------------------------------------------------------------------------
+
+@test "options that need each other, or exclude each other" {
+    fails 2 "--tune measures times, and --counters, --predict, --memcheck and --racecheck take none" \
+        ./lab4 --counters --tune
+    fails 2 "--bench-only measures times" ./lab4 --memcheck --bench-only
+    fails 2 "--model needs --counters or --predict" ./lab3 --model h200
+    fails 2 "--sample needs --counters, --predict, --memcheck or --racecheck" ./lab3 --sample 0.5
+    fails 2 "--sample 2: expected a share above 0, up to 1, as in 0.1" ./lab3 --counters --sample 2
+}
+
+@test "a model that does not exist" {
+    simt_only
+    fails 2 "--model h20: " ./lab3 "$TINY" --counters --model h20
+    [[ $stderr == "lab3: "*"did you mean h200?" ]]
+}
+
+@test "without its twin a program says how to build it" {
+    simt_only
+    [[ $OUT != /* ]] || skip "with an absolute BUILD its place is known"
+    mkdir project project/datasets
+    cp "$ROOT/datasets/registry.tsv" project/datasets
+    cp "$PROGRAMS/lab1" project
+    run --separate-stderr -4 project/lab1 "$TINY" --counters
+    [ "${#stderr_lines[@]}" -eq 1 ]
+    [[ $stderr == "lab1: "*"/traced/lab1: not here, and it is what counts and checks; build it: make lab1 BACKEND=simt" ]]
+}
+
+@test "a twin that is older than its program is not believed" {
+    simt_only
+    mkdir -p programs/traced
+    cp "$PROGRAMS/lab1" programs
+    cp "$PROGRAMS/traced/lab1" programs/traced
+    looks 0 programs/lab1 "$TINY" --counters
+    touch -d yesterday programs/traced/lab1
+    fails 4 "programs/traced/lab1: older than " programs/lab1 "$TINY" --counters
+    [[ $stderr == *"; build it anew: make lab1 BACKEND=simt" ]]
+}
+
+@test "on a GPU the options say what to use there" {
+    [ "$BACKEND" = cuda ] || skip "the programs are built for the CPU"
+    fails 77 "make lab3 BACKEND=simt; on a GPU, make ncu LAB=3 and make sanitize LAB=3" \
+        ./lab3 "$TINY" --counters
+}
+
+# ---- colour --------------------------------------------------------------------------------------
+
+@test "colour on a terminal only" {
+    simt_only
+    script -qefc true /dev/null </dev/null >/dev/null 2>&1 || skip "script(1) makes no terminal here"
+    local escape=$'\033'
+    [[ $(script -qefc "./lab1 $TINY --counters" /dev/null </dev/null) == *"${escape}[1m"* ]]
+    [[ $(NO_COLOR=1 script -qefc "./lab1 $TINY --counters" /dev/null </dev/null) != *"${escape}[1m"* ]]
+    [[ $(./lab1 "$TINY" --counters) != *"$escape"* ]]
+}
+
+# ---- NVIDIA's tools ------------------------------------------------------------------------------
+
+# tool NAME: a command in $fake that runs the script on standard input.
+tool() {
+    { echo '#!/bin/sh'; cat; } >"$fake/$1"
+    chmod +x "$fake/$1"
+}
+
+# A program that says it is built for cuda.
+gpu_lab() {
+    mkdir -p gpu
+    printf '#!/bin/sh\necho "lab3, commit 1, backend cuda"\n' >gpu/lab3
+    chmod +x gpu/lab3
+}
+
+@test "ncu and compute-sanitizer ask for a lab, and for a GPU" {
+    fails 2 "which lab? (make ncu LAB=3" "$ROOT/scripts/ncu-lab"
+    fails 2 "which lab? (make sanitize LAB=3)" "$ROOT/scripts/sanitize-lab"
+    simt_only
+    fails 77 "is built for the CPU, whose own counters need no ncu: ./lab3 --counters" \
+        "$ROOT/scripts/ncu-lab" "$PROGRAMS/lab3"
+    fails 77 "whose own checks need no compute-sanitizer: ./lab3 --memcheck --racecheck" \
+        "$ROOT/scripts/sanitize-lab" "$PROGRAMS/lab3"
+}
+
+@test "ncu: the report is printed, and what it lacks the permission for explained" {
+    gpu_lab
+    tool ncu <<'END'
+case $* in
+*--import\ *) echo "the details" ;;
+*) while [ "$1" != --export ]; do shift; done; : >"$2" ;;
+esac
+END
+    PATH=$fake:$PATH run -0 "$ROOT/scripts/ncu-lab" "$PWD/gpu/lab3" arxiv 32
+    [[ $output == "the details"*"ncu-lab3.ncu-rep"* ]]
+    tool ncu <<<'echo "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission"; exit 1'
+    PATH=$fake:$PATH run --separate-stderr -4 "$ROOT/scripts/ncu-lab" "$PWD/gpu/lab3" arxiv 32
+    [ -z "$output" ]
+    [[ $(tr '\n' ' ' <<<"$stderr") == *NVreg_RestrictProfilingToAdminUsers=0*"On a cluster"*"./lab3 arxiv 32 --counters"* ]]
+}
+
+@test "compute-sanitizer: what each of four tools found" {
+    gpu_lab
+    tool compute-sanitizer <<<'echo "========= ERROR SUMMARY: 0 errors"'
+    PATH=$fake:$PATH run -0 "$ROOT/scripts/sanitize-lab" "$PWD/gpu/lab3"
+    [ "${#lines[@]}" -eq 4 ]
+    [[ ${lines[1]} == "racecheck  nothing found (0 errors)" ]]
+    tool compute-sanitizer <<'END'
+[ "$2" = memcheck ] || { echo "========= RACECHECK SUMMARY: 0 hazards displayed"; exit 0; }
+echo "========= Invalid __global__ read of size 4 bytes"
+echo "========= ERROR SUMMARY: 7 errors"
+exit 86
+END
+    PATH=$fake:$PATH run -1 "$ROOT/scripts/sanitize-lab" "$PWD/gpu/lab3"
+    [[ $output == "memcheck   7 errors; the first:"$'\n'"========= Invalid __global__ read"* ]]
+    tool compute-sanitizer <<<'echo "========= ERROR SUMMARY: 0 errors"; exit 1'
+    PATH=$fake:$PATH run -1 "$ROOT/scripts/sanitize-lab" "$PWD/gpu/lab3"
+    [[ ${lines[0]} == "memcheck   nothing found, but the result is wrong (./lab3 says how)" ]]
+    tool compute-sanitizer <<<'echo "Error: no device"; exit 1'
+    PATH=$fake:$PATH run -4 "$ROOT/scripts/sanitize-lab" "$PWD/gpu/lab3"
+    [[ $output == *"memcheck   could not run (status 1):"* ]]
+}
+
+# What ncu prints of two kernels, among what the program prints; with $1 as the load requests.
+ncu_prints() {
+    cat <<END
+echo "==PROF== Connected to process 1"
+while [ ! -x "\$1" ] || [ "\${1##*/}" != lab2 ]; do shift; done
+"\$@"
+cat <<'RAW'
+"ID","Kernel Name","Block Size","l1tex__t_requests_pipe_lsu_mem_global_op_st.sum","l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum","gpu__time_duration.sum"
+"","","","","","nsecond"
+"0","spmm_row_per_thread_kernel(int, const int *)","(128, 1, 1)","64","1,280","0"
+"1","void spmm_warp_per_row_kernel<3>(int)","(128, 1, 1)","$1","160","0"
+RAW
+END
+}
+
+@test "counters of ncu as tidy lines, beside the CPU's" {
+    simt_only
+    ncu_prints 40 | tool ncu
+    PATH=$fake:$PATH WIDTHS=32 run --separate-stderr -0 "$ROOT/scripts/ncu-counters" ./lab2 "$TINY"
+    echo "$output" >ncu.csv
+    [ "${lines[0]}" = dataset,origin,N,kernel,metric,value,device,driver,toolkit,commit ]
+    [ "${#lines[@]}" -eq 7 ]
+    [[ ${lines[2]} == \"$TINY\",generated,32,spmm_row_per_thread_kernel,l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum,1280,*,*,*,* ]]
+    [[ ${lines[4]} == *,"spmm_warp_per_row_kernel<3>",l1tex__t_requests*,40,* ]]
+
+    run --separate-stderr -0 "$ROOT/scripts/compare-counters" ncu.csv ./lab2 json
+    echo "$output, $stderr"
+    [[ $output == *,32,2,"spmm_warp_per_row_kernel<3>",st_requests,40,40,0.0000,0.02,within,* ]]
+    [[ $stderr == *" of "*" values within their tolerance"* ]]
+
+    sed -i 's/,40,/,50,/' ncu.csv
+    run --separate-stderr -1 "$ROOT/scripts/compare-counters" ncu.csv ./lab2 json
+    [[ $stderr != *"counting"* ]] # the CPU's half is kept
+    [[ $output == *,st_requests,50,40,-0.2000,0.02,outside,* ]]
+    [[ $stderr == *"  outside: $TINY N=32 lab2 spmm_warp_per_row_kernel<3> st_requests: ncu 50, CPU 40 (-20.0 %)"* ]]
+}
+
+@test "without ncu" {
+    command -v ncu >/dev/null && skip "it is here"
+    [ ! -e /usr/local/cuda/bin/ncu ] || skip "it is here"
+    fails 77 "ncu is not here" env CUDA_HOME=/nowhere "$ROOT/scripts/cuda-tool" ncu
+}
