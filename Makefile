@@ -126,7 +126,9 @@ TWINS := $(if $(filter simt,$(BACKEND)),$(LABS:%=$(OUT)/traced/%))
 
 LADDER_ROWS := report/results/h200/spmm.csv
 
-TESTS_C := $(wildcard tests/unit/*.c)
+# The machine model and the estimates belong to the traced programs of the CPU backend.
+TESTS_PROFILER := tests/unit/test_machine.c tests/unit/test_predict.c
+TESTS_C := $(filter-out $(if $(filter cuda,$(BACKEND)),$(TESTS_PROFILER)),$(wildcard tests/unit/*.c))
 TESTS_CU := $(wildcard tests/primitives/*.cu)
 TESTS_SIMT := $(if $(filter simt,$(BACKEND)),$(wildcard tests/simt/*.cu))
 # Programs of traced kernels: one a folder.
@@ -266,6 +268,7 @@ $(OUT)/limits: $(call object,$(LIMITS_MAIN)) $(COMMON)
 	$(link)
 $(OUT)/convert: $(call object,datasets/convert.c) $(COMMON)
 	$(link)
+$(patsubst %.c,$(OUT)/%,$(TESTS_PROFILER)): $(call object,$(addprefix common/profiler/,machine.cc gpu_model.c predict.c))
 $(OUT)/tests/unit/%: $(OUT)/tests/unit/%.c.o $(COMMON)
 	$(link) -lcmocka
 $(OUT)/tests/primitives/%: $(OUT)/tests/primitives/%.cu.o $(COMMON)

@@ -76,7 +76,8 @@ typedef struct counters {
      * memory. */
     int64_t l1_hit_sectors;
     int64_t l2_read_bytes, l2_write_bytes, dram_read_bytes, dram_write_bytes;
-    /* Of the warp that takes longest: loads that missed L1 and waited for L2, or for memory. */
+    /* Loads that missed L1 and waited for L2, or for memory, along the longest chain of warps, each
+     * starting when another has left its place on the SM. */
     int64_t longest_l2_waits, longest_dram_waits;
 } counters;
 

@@ -14,6 +14,7 @@
  *   L   Luo et al., "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture", 2024
  *       (arXiv 2402.13499), tables IV and V: latencies; bytes of L2 a cycle
  *   A   an assumption, with its reason
+ *   *   quoted from memory: the source could not be opened again when this was written
  */
 static const gpu_model MODELS[] = {
     {
@@ -34,8 +35,8 @@ static const gpu_model MODELS[] = {
         .l2_slices = 96,     /* M */
         .l2_gbs = 10432,     /* M: 128-byte rows gathered out of 4 MB */
         .dram_gbs = 4264.8,  /* M: a copy */
-        .l2_latency = 263,   /* L, of an H800 */
-        .dram_latency = 540, /* A: L's 478.8 at 1755 MHz take as many ns at 1980 MHz */
+        .l2_latency = 263,   /* L*, of an H800 */
+        .dram_latency = 540, /* A: L*'s 478.8 at 1755 MHz take as many ns at 1980 MHz */
         .launch_us = 4.9,    /* M */
     },
     {
@@ -56,8 +57,8 @@ static const gpu_model MODELS[] = {
         .l2_slices = 80,                                   /* W: 2 x 40 of 512 KB */
         .l2_gbs = 7219,                                    /* W: 5120 bytes a cycle */
         .dram_gbs = 1555,                                  /* W */
-        .l2_latency = 262,                                 /* L */
-        .dram_latency = 466,                               /* L */
+        .l2_latency = 262,                                 /* L* */
+        .dram_latency = 466,                               /* L* */
         .launch_us = 4.9,                                  /* A: that of the H200 */
     },
     {
@@ -76,9 +77,9 @@ static const gpu_model MODELS[] = {
         .l2_bytes = 6 << 20,                    /* W */
         .l2_partitions = 1,                     /* A: J found no near and far part */
         .l2_slices = 64,                        /* A: 2048 bytes a cycle (W), 32 a slice */
-        .l2_gbs = 2155,                         /* J */
+        .l2_gbs = 2155,                         /* J* */
         .dram_gbs = 900,                        /* W */
-        .l2_latency = 193,                      /* J */
+        .l2_latency = 193,                      /* J* */
         .dram_latency = 400,                    /* A: about that */
         .launch_us = 4.9,                       /* A: that of the H200 */
     },
@@ -98,10 +99,10 @@ static const gpu_model MODELS[] = {
         .l2_bytes = 72 << 20,                    /* W */
         .l2_partitions = 1,                      /* A: none is documented */
         .l2_slices = 48,                         /* A: 4 for each of 12 memory controllers */
-        .l2_gbs = 4088,                          /* L: 1622 bytes a cycle */
+        .l2_gbs = 4088,                          /* L*: 1622 bytes a cycle */
         .dram_gbs = 1008,                        /* W */
-        .l2_latency = 273,                       /* L */
-        .dram_latency = 542,                     /* L */
+        .l2_latency = 273,                       /* L* */
+        .dram_latency = 542,                     /* L* */
         .launch_us = 4.9,                        /* A: that of the H200 */
     },
 };

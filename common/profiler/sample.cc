@@ -5,7 +5,7 @@
 
 /* A wave of an H200 has some 2000 blocks: a run of 256 is what a few SMs do at a time. Small grids
  * have smaller runs, so that there are eight of them at least. */
-static const uint64_t LONGEST_RUN = 256, LEAST_RUNS = 8, WARMING_SHARE = 4;
+static const uint64_t LONGEST_RUN = 256, LEAST_RUNS = 8, WARMING_SHARE = 2;
 
 /* The middle run of every period is traced. */
 static uint64_t place(const block_sample *s)
@@ -48,7 +48,7 @@ void sample_scale(counters *n, double factor)
     for (int64_t &operation : n->operations)
         operation = scaled(operation, factor);
     for (int64_t *p : {&n->steps, &n->lane_steps, &n->memory_steps, &n->memory_lanes, &n->work,
-                       &n->busiest_sm, &n->l1_hit_sectors, &n->l2_read_bytes, &n->l2_write_bytes,
+                       &n->l1_hit_sectors, &n->l2_read_bytes, &n->l2_write_bytes,
                        &n->dram_read_bytes, &n->dram_write_bytes})
         *p = scaled(*p, factor);
 }

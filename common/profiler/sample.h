@@ -21,7 +21,8 @@ struct block_sample {
 block_sample sample_blocks(uint64_t blocks, double share);
 bool sample_holds(const block_sample *s, uint64_t block);
 
-/* Makes sums over the traced blocks estimates for all. What was `longest` stays. */
+/* Makes sums over the traced blocks estimates for all. The longest and the busiest stay: the machine
+ * model has extended them itself. */
 void sample_scale(counters *n, double factor);
 void sample_scale_accesses(access_counters *n, double factor);
 
