@@ -88,7 +88,7 @@ CU_CHECKS := -fsanitize=alignment
 # is loaded once here.
 TRACE := -O2 -DSIMT_TRACED -fsanitize=thread --param tsan-distinguish-volatile=1 \
          -fsanitize=bounds -fsanitize-coverage=trace-pc \
-         -fno-exceptions -fno-tree-vectorize -fno-tree-slp-vectorize \
+         -fno-tree-vectorize -fno-tree-slp-vectorize \
          -fno-reorder-blocks -fno-reorder-blocks-and-partition -fno-crossjumping \
          -fno-tree-tail-merge -fno-thread-jumps -fno-code-hoisting \
          --param early-inlining-insns=1000 --param max-inline-insns-auto=1000 \

@@ -116,7 +116,7 @@ enum resource {
 extern const char *const RESOURCE_NAMES[RESOURCES];
 
 typedef struct prediction {
-    double ms;
+    double ms; /* not always that of one resource: see predict.c */
     double resource_ms[RESOURCES];
     enum resource limit; /* the largest of them, launches aside unless they are */
 } prediction;
