@@ -90,7 +90,7 @@ TRACE := -O2 -DSIMT_TRACED -fsanitize=thread --param tsan-distinguish-volatile=1
          -fsanitize=bounds -fsanitize-coverage=trace-pc \
          -fno-tree-vectorize -fno-tree-slp-vectorize \
          -fno-reorder-blocks -fno-reorder-blocks-and-partition -fno-crossjumping \
-         -fno-tree-tail-merge -fno-thread-jumps -fno-code-hoisting \
+         -fno-tree-tail-merge -fno-thread-jumps -fno-code-hoisting -fno-expensive-optimizations \
          --param early-inlining-insns=1000 --param max-inline-insns-auto=1000 \
          --param inline-unit-growth=1000 --param large-function-growth=1000
 BACKEND_SOURCES := $(wildcard common/simt/*.cc common/simt/*.S)

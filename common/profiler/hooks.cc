@@ -62,13 +62,14 @@ static inline __attribute__((always_inline)) void on_access(const void *p, unsig
     report_access(a);
 }
 
-/* An access of any size, as the aligned ones it consists of. */
+/* A struct whose alignment is smaller than its size. nvcc moves it member by member, in no larger
+ * pieces than its alignment; that is not known here, but most members have 4 bytes. */
 static void on_range(const void *p, size_t bytes, bool write, const void *site)
 {
     const char *at = (const char *)p;
     if (!profiler.tracing) return;
     while (bytes) {
-        unsigned size = 16;
+        unsigned size = 4;
         while (size > bytes || (uintptr_t)at % size)
             size /= 2;
         on_access(at, size, write, false, site);

@@ -98,7 +98,7 @@ static void price_global(const warp_step *s, access_counters *n)
         sectors[i] = (s->addresses[i] - begin) / SECTOR_BYTES;
     const unsigned count = distinct(sectors, s->count);
     n->cost += count;
-    n->ideal += units((int64_t)s->count * s->size, SECTOR_BYTES);
+    n->ideal += units(s->bytes, SECTOR_BYTES);
     if (s->kind == GLOBAL_ATOMIC) n->serial += turns(s);
     machine_request(s->warp, (access_kind)s->kind, sectors, count, s->size);
 }
@@ -141,7 +141,7 @@ static int64_t wavefronts(const warp_step *s)
 static void price_shared(const warp_step *s, access_counters *n)
 {
     n->cost += wavefronts(s);
-    n->ideal += std::max<int64_t>(1, units((int64_t)s->count * s->size, BANKS * BANK_BYTES));
+    n->ideal += std::max<int64_t>(1, units(s->bytes, BANKS * BANK_BYTES));
     if (s->kind == SHARED_ATOMIC) n->serial += turns(s);
     machine_step(s->warp);
 }
@@ -163,7 +163,7 @@ void price_step(const warp_step *s)
     access_counters *n = counters_of(s);
     n->requests++;
     n->lanes += s->count;
-    n->bytes += (int64_t)s->count * s->size;
+    n->bytes += s->bytes;
     if (s->kind <= GLOBAL_ATOMIC)
         price_global(s, n);
     else

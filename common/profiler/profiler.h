@@ -129,7 +129,8 @@ void log_replay(worker *self, warp *w);
 struct warp_step {
     unsigned warp;
     event_kind kind;
-    unsigned size;
+    unsigned size;  /* of the first lane's access */
+    unsigned bytes; /* of all lanes together: cp.async may read less in some */
     const void *site;
     uint32_t lanes;
     unsigned count; /* of lanes */

@@ -14,6 +14,11 @@
 /* A lane that has logged this many events lets the others go on, until they have been replayed. */
 static const unsigned CAPACITY = 128;
 
+/* Lanes held back for so many replays, two million events of a lane before them, are taken to be what
+ * that lane waits for in a loop. A GPU gives them their turn at some time; here they get it then, and
+ * from then on whenever their log is full. */
+static const unsigned PATIENCE = 1 << 14;
+
 struct event {
     uint32_t key; /* the place: lower ones go first */
     event_kind kind;
@@ -28,6 +33,7 @@ struct lane_log {
 };
 struct warp_logs {
     lane_log lanes[WARP_LANES];
+    unsigned held_back, patience; /* replays in a row that left some log full; how many may */
 };
 static warp_logs *logs[MAX_WARPS]; /* made when first used, then kept */
 
@@ -75,6 +81,8 @@ void log_block_begins(worker *self)
 {
     for (unsigned w = 0; w < self->warps_used; w++) {
         if (!logs[w]) logs[w] = new warp_logs;
+        logs[w]->held_back = 0;
+        logs[w]->patience = PATIENCE;
         for (lane_log &l : logs[w]->lanes)
             l.head = l.tail = l.depth = 0;
     }
@@ -89,7 +97,7 @@ static void take_step(warp_logs *all, uint32_t lanes, warp_step *step)
     step->kind = e.kind;
     step->size = e.size;
     step->site = site_of(e.key);
-    step->count = 0;
+    step->count = step->bytes = 0;
     step->lanes = 0;
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         const unsigned l = lowest(rest);
@@ -97,33 +105,33 @@ static void take_step(warp_logs *all, uint32_t lanes, warp_step *step)
         const event &own = log.events[log.head % CAPACITY];
         if (own.kind != step->kind) continue;
         step->addresses[step->count++] = own.address;
+        step->bytes += own.size;
         step->lanes |= 1u << l;
     }
 }
 
-void log_replay(worker *, warp *w)
+/* Replays the logs of the lanes in `lanes` until one of those in `running` has no more: it may be
+ * anywhere next, so nothing after that is certain. */
+static void replay(warp_logs *all, unsigned warp_number, uint32_t lanes, uint32_t running)
 {
-    warp_logs *all = logs[w->number];
     alignas(64) uint32_t keys[WARP_LANES];
     uint32_t pending = 0;
     for (unsigned l = 0; l < WARP_LANES; l++) {
         const lane_log &log = all->lanes[l];
-        const bool some = log.head != log.tail;
+        const bool some = lanes >> l & 1 && log.head != log.tail;
         keys[l] = some ? log.events[log.head % CAPACITY].key : NOWHERE;
         pending |= (uint32_t)some << l;
     }
-    /* A lane that can go on may be anywhere next: nothing is certain once its log is empty. One that
-     * waits cannot, and the others need not wait for it. */
-    const uint32_t unfinished = w->ready & pending;
+    const uint32_t unfinished = running & pending;
     warp_step step = {};
-    step.warp = w->number;
+    step.warp = warp_number;
     while (pending && !(unfinished & ~pending)) {
-        uint32_t first = NOWHERE, lanes = 0;
+        uint32_t first = NOWHERE, here = 0;
         for (unsigned l = 0; l < WARP_LANES; l++)
             first = keys[l] < first ? keys[l] : first;
         for (unsigned l = 0; l < WARP_LANES; l++)
-            lanes |= (uint32_t)(keys[l] == first) << l;
-        take_step(all, lanes, &step);
+            here |= (uint32_t)(keys[l] == first) << l;
+        take_step(all, here, &step);
         price_step(&step);
         for (uint32_t rest = step.lanes; rest; rest &= rest - 1) {
             const unsigned l = lowest(rest);
@@ -135,5 +143,27 @@ void log_replay(worker *, warp *w)
                 pending &= ~(1u << l);
             }
         }
+    }
+}
+
+static uint32_t full_logs(const warp_logs *all)
+{
+    uint32_t full = 0;
+    for (unsigned l = 0; l < WARP_LANES; l++)
+        full |= (uint32_t)(all->lanes[l].tail - all->lanes[l].head == CAPACITY) << l;
+    return full;
+}
+
+void log_replay(worker *, warp *w)
+{
+    warp_logs *all = logs[w->number];
+    /* The others do not wait for a lane that waits, or has ended. */
+    replay(all, w->number, ~0u, w->ready);
+    const uint32_t full = full_logs(all);
+    if (!full) {
+        all->held_back = 0;
+    } else if (all->held_back++ == all->patience) {
+        replay(all, w->number, full, full);
+        all->held_back = all->patience = 0;
     }
 }

@@ -139,23 +139,28 @@ lane *simt_start_lane(worker *self, warp *w, unsigned index)
 
 /* ---- what a thread asks about itself ------------------------------------------------------- */
 
+static inline unsigned along(int axis, const uint3 &v)
+{
+    return axis == 0 ? v.x : axis == 1 ? v.y : v.z;
+}
+
 extern "C" {
 
-uint3 simt_thread_index(void)
+unsigned simt_thread_index(int axis)
 {
-    return simt_worker->running->thread;
+    return along(axis, simt_worker->running->thread);
 }
-uint3 simt_block_index(void)
+unsigned simt_block_index(int axis)
 {
-    return simt_worker->block;
+    return along(axis, simt_worker->block);
 }
-uint3 simt_block_shape(void)
+unsigned simt_block_shape(int axis)
 {
-    return simt_worker->job->config.block;
+    return along(axis, simt_worker->job->config.block);
 }
-uint3 simt_grid_shape(void)
+unsigned simt_grid_shape(int axis)
 {
-    return simt_worker->job->config.grid;
+    return along(axis, simt_worker->job->config.grid);
 }
 int simt_lane_id(void)
 {

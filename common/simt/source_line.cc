@@ -13,13 +13,14 @@
 
 typedef std::vector<std::string> frames; /* "file:line", innermost first */
 
-/* A file below the current directory by its relative name. */
+/* A file below the current directory by its relative name, without the ./ of an include path. */
 static std::string shorten(const std::string &line)
 {
     char here[4096];
     if (!getcwd(here, sizeof here)) return line;
     std::string prefix = std::string(here) + "/";
-    return line.compare(0, prefix.size(), prefix) == 0 ? line.substr(prefix.size()) : line;
+    std::string name = line.compare(0, prefix.size(), prefix) ? line : line.substr(prefix.size());
+    return name.compare(0, 2, "./") ? name : name.substr(2);
 }
 
 static frames ask(const void *site)

@@ -45,21 +45,25 @@
 /* ---- built-in variables -------------------------------------------------------------------- */
 
 extern "C" {
-/* Constant from a kernel's point of view: they never change while one thread runs. */
-__attribute__((const)) uint3 simt_thread_index(void);
-__attribute__((const)) uint3 simt_block_index(void);
-__attribute__((const)) uint3 simt_block_shape(void);
-__attribute__((const)) uint3 simt_grid_shape(void);
-__attribute__((const)) int simt_lane_id(void); /* in the warp */
-__attribute__((const)) int simt_warp_id(void); /* in the block */
+/* Constant from a kernel's point of view: they never change while one thread runs. `axis` is 0, 1
+ * or 2. A compiler calls such a function once and keeps the answer, which it would not do if a struct
+ * came back, or possibly an exception. */
+#define SIMT_CONSTANT __attribute__((const, nothrow))
+SIMT_CONSTANT unsigned simt_thread_index(int axis);
+SIMT_CONSTANT unsigned simt_block_index(int axis);
+SIMT_CONSTANT unsigned simt_block_shape(int axis);
+SIMT_CONSTANT unsigned simt_grid_shape(int axis);
+SIMT_CONSTANT int simt_lane_id(void); /* in the warp */
+SIMT_CONSTANT int simt_warp_id(void); /* in the block */
 /* The dynamic shared memory of the block: what `extern __shared__ T name[];` names. */
-__attribute__((const)) void *simt_dynamic_shared(void);
+SIMT_CONSTANT void *simt_dynamic_shared(void);
 }
 
-#define threadIdx (simt_thread_index())
-#define blockIdx (simt_block_index())
-#define blockDim (simt_block_shape())
-#define gridDim (simt_grid_shape())
+#define SIMT_AXES(OF) (uint3{OF(0), OF(1), OF(2)})
+#define threadIdx SIMT_AXES(simt_thread_index)
+#define blockIdx SIMT_AXES(simt_block_index)
+#define blockDim SIMT_AXES(simt_block_shape)
+#define gridDim SIMT_AXES(simt_grid_shape)
 static constexpr int warpSize = 32;
 
 /* ---- launching ----------------------------------------------------------------------------- */
