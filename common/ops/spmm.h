@@ -30,6 +30,8 @@ typedef struct spmm_plan {
     spmm_matrix A;
     int N;                                  /* columns of B and C, any N >= 1 */
     int tuning[MAX_TUNABLES];               /* the chosen value of each tunable, in order */
+    const int *d_row_order; /* A.rows row numbers: labs from 6 on take the rows in this order, and
+                               still store each at its own place; NULL: as they come */
     const struct spmm_contender *contender; /* whose plan it is: for code that serves several */
     void *state; /* what the lab's prepare leaves here; NULL if it has none */
 } spmm_plan;
