@@ -8,9 +8,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Marks a place that holds no offset: elements of two bytes or more never start here. */
-constexpr unsigned NO_OFFSET = 0xffffffffu;
-
 /* Whether the offset of every element of a rows x columns array fits: 4 GiB do just so. */
 static inline bool byte_offsets_fit(int64_t rows, int64_t columns, size_t element)
 {
@@ -21,7 +18,7 @@ static inline bool byte_offsets_fit(int64_t rows, int64_t columns, size_t elemen
 }
 
 /* The element `bytes` behind the first. */
-template <class T> __device__ __forceinline__ const T *byte_offset(const T *array, unsigned bytes)
+template <class T> __device__ __forceinline__ const T *byte_offset(const T *array, size_t bytes)
 {
     return reinterpret_cast<const T *>(reinterpret_cast<const char *>(array) + bytes);
 }

@@ -20,17 +20,22 @@
 constexpr int WARPS = 4, BLOCK = WARPS * WARP_SIZE;
 constexpr int A_VECTOR = 4;                /* nonzeros of a load: 16 bytes of columns or of values */
 constexpr int TILE = WARP_SIZE * A_VECTOR; /* nonzeros staged between two barriers */
-constexpr int MAX_STRIPS = 65535;          /* blocks a grid may have in y */
 
 /* Positions in spmm_plan.tuning. */
 enum { TUNE_VECTORS, TUNE_ROMA, TUNE_PRESCALE, TUNE_RESIDUE };
 
 struct product {
     int rows, nnz, N;
-    bool roma, residue;
+    unsigned stride; /* bytes from a row of B to the next */
     const int *__restrict__ row_order, *__restrict__ row_ptr, *__restrict__ col_idx;
     const float *__restrict__ values, *__restrict__ B;
     float *__restrict__ C;
+};
+
+/* A part of a row in shared memory. Columns are multiplied by the stride of B if pre-scaled. */
+struct __align__(16) nonzeros {
+    unsigned col[TILE];
+    float value[TILE];
 };
 
 /* A lane computes V columns, PARTS vectors of WIDE, and has IN_FLIGHT nonzeros on their way. */
@@ -40,37 +45,40 @@ template <int V> struct shape {
     static constexpr int BLOCKS = THREADS_PER_SM / BLOCK * (V > 4 ? 2 : 3) / 4;
 };
 
-/* Stages nonzeros at .. at+TILE-1; those outside start .. end-1 as NO_OFFSET. */
-template <bool PRESCALE>
-static __device__ void stage(const product &p, int at, int start, int end, unsigned *tile_col,
-                             float *tile_value)
+/* Stages nonzeros at .. at+TILE-1 of the row start .. end-1. Places outside it are masked: value 0,
+ * and the row's own first column, so that they read nothing which the row does not read anyway. */
+template <bool ROMA, bool PRESCALE>
+static __device__ __forceinline__ void stage(const product &p, int at, int start, int end,
+                                             nonzeros &tile)
 {
     const int lane = threadIdx.x % WARP_SIZE;
-    const unsigned scale = PRESCALE ? p.N * sizeof(float) : 1;
+    const unsigned scale = PRESCALE ? p.stride : 1, own = p.col_idx[start];
     /* BEGIN STUDENT */
-    if (p.roma) {
-        const int i = lane * A_VECTOR, k = at + i; /* k is a multiple of A_VECTOR */
-        int col[A_VECTOR] = {};
-        unsigned offset[A_VECTOR];
+    if constexpr (ROMA) { /* at and k are multiples of A_VECTOR */
+        const int i = lane * A_VECTOR, k = at + i;
+        unsigned col[A_VECTOR] = {};
         float value[A_VECTOR] = {};
         if (k < end && k + A_VECTOR <= p.nnz) {
-            load_vector(col, &p.col_idx[k]);
+            load_vector(col, (const unsigned *)&p.col_idx[k]);
             load_vector(value, &p.values[k]);
-        } else { /* nothing, or the end of the arrays, where there may be no whole vector */
+        } else if (k < end) { /* the arrays end within this vector */
             for (int u = 0; u < A_VECTOR; u++)
                 if (k + u < end) col[u] = p.col_idx[k + u], value[u] = p.values[k + u];
         }
 #pragma unroll
-        for (int u = 0; u < A_VECTOR; u++)
-            offset[u] = start <= k + u && k + u < end ? col[u] * scale : NO_OFFSET;
-        store_vector(&tile_col[i], offset);
-        store_vector(&tile_value[i], value);
+        for (int u = 0; u < A_VECTOR; u++) {
+            const bool live = start <= k + u && k + u < end;
+            col[u] = (live ? col[u] : own) * scale;
+            value[u] = live ? value[u] : 0;
+        }
+        store_vector(&tile.col[i], col);
+        store_vector(&tile.value[i], value);
     } else {
 #pragma unroll
         for (int i = lane; i < TILE; i += WARP_SIZE) {
             const bool live = at + i < end;
-            tile_col[i] = live ? p.col_idx[at + i] * scale : NO_OFFSET;
-            tile_value[i] = live ? p.values[at + i] : 0;
+            tile.col[i] = (live ? p.col_idx[at + i] : own) * scale;
+            tile.value[i] = live ? p.values[at + i] : 0;
         }
     }
     /* END STUDENT */
@@ -78,8 +86,8 @@ static __device__ void stage(const product &p, int at, int start, int end, unsig
 
 /* Adds COUNT staged nonzeros times this lane's columns of B, all loads on their way at once. */
 template <int COUNT, bool PRESCALE, int PARTS, int WIDE>
-static __device__ void multiply(const product &p, const unsigned *tile_col, const float *tile_value,
-                                const unsigned (&column)[PARTS], float (&sum)[PARTS][WIDE])
+static __device__ __forceinline__ void multiply(const product &p, const nonzeros &tile, int k,
+                                                const float *B, float (&sum)[PARTS][WIDE])
 {
     constexpr int READ = COUNT < 4 ? COUNT : 4; /* places of a tile that one load brings */
     unsigned col[COUNT / READ][READ];
@@ -87,19 +95,16 @@ static __device__ void multiply(const product &p, const unsigned *tile_col, cons
     /* BEGIN STUDENT */
 #pragma unroll
     for (int u = 0; u < COUNT; u++) {
-        if (u % READ == 0) load_vector_plain(col[u / READ], &tile_col[u]);
+        if (u % READ == 0) load_vector_plain(col[u / READ], &tile.col[k + u]);
         const unsigned c = col[u / READ][u % READ];
-        if (c == NO_OFFSET) continue;
+        const float *const row = byte_offset(B, PRESCALE ? c : (size_t)c * p.stride);
 #pragma unroll
         for (int i = 0; i < PARTS; i++)
-            load_vector(b[u][i],
-                        PRESCALE ? byte_offset(p.B, c + column[i] * (unsigned)sizeof(float))
-                                 : &p.B[(size_t)c * p.N + column[i]]);
+            load_vector(b[u][i], row + i * WARP_SIZE * WIDE);
     }
 #pragma unroll
     for (int u = 0; u < COUNT; u++) {
-        if (u % READ == 0) load_vector_plain(value[u / READ], &tile_value[u]);
-        if (col[u / READ][u % READ] == NO_OFFSET) continue; /* it loaded nothing: skip, not * 0 */
+        if (u % READ == 0) load_vector_plain(value[u / READ], &tile.value[k + u]);
 #pragma unroll
         for (int i = 0; i < PARTS; i++)
 #pragma unroll
@@ -109,72 +114,65 @@ static __device__ void multiply(const product &p, const unsigned *tile_col, cons
     /* END STUDENT */
 }
 
-template <int V, bool PRESCALE>
+template <int V, bool ROMA, bool PRESCALE, bool RESIDUE>
 static __global__ void __launch_bounds__(BLOCK, shape<V>::BLOCKS)
-    spmm_roma_kernel(const __grid_constant__ product p, int first_strip)
+    spmm_roma_kernel(const __grid_constant__ product p)
 {
     constexpr int WIDE = shape<V>::WIDE, PARTS = shape<V>::PARTS, IN_FLIGHT = shape<V>::IN_FLIGHT;
-    __shared__ __align__(16) unsigned tile_cols[WARPS][TILE];
-    __shared__ __align__(16) float tile_values[WARPS][TILE];
+    __shared__ nonzeros tiles[WARPS];
     const int warp = threadIdx.x / WARP_SIZE, lane = threadIdx.x % WARP_SIZE;
     const int place = blockIdx.x * WARPS + warp;
-    const int j = ((first_strip + blockIdx.y) * WARP_SIZE * PARTS + lane) * WIDE;
-    unsigned *const tile_col = tile_cols[warp];
-    float *const tile_value = tile_values[warp];
     if (place >= p.rows) return;
     const int row = p.row_order ? p.row_order[place] : place;
-    const int start = p.row_ptr[row], end = p.row_ptr[row + 1];
+    const int j = (blockIdx.y * WARP_SIZE * PARTS + lane) * WIDE;
+    const float *const B = p.B + min(j, p.N - WIDE); /* lanes beyond N load what the last one does */
+    nonzeros &tile = tiles[warp];
     /* BEGIN STUDENT */
-    unsigned column[PARTS]; /* lanes beyond N load what the last one does */
-#pragma unroll
-    for (int i = 0; i < PARTS; i++)
-        column[i] = min(j + i * WARP_SIZE * WIDE, p.N - WIDE);
+    const int start = p.row_ptr[row], end = p.row_ptr[row + 1];
     float sum[PARTS][WIDE] = {};
-    const int aligned = start < end && p.roma ? start & -A_VECTOR : start;
-    for (int at = aligned; at < end; at += TILE) {
-        const int count = min(TILE, end - at), more = p.residue ? IN_FLIGHT - 1 : 0;
-        const int unrolled = (count + more) / IN_FLIGHT * IN_FLIGHT;
-        stage<PRESCALE>(p, at, start, end, tile_col, tile_value);
+    for (int at = ROMA && start < end ? start & -A_VECTOR : start; at < end; at += TILE) {
+        stage<ROMA, PRESCALE>(p, at, start, end, tile);
         __syncwarp();
+        const int count = min(TILE, end - at);
         int k = 0;
 #pragma unroll 1
-        for (; k < unrolled; k += IN_FLIGHT)
-            multiply<IN_FLIGHT, PRESCALE>(p, tile_col + k, tile_value + k, column, sum);
+        for (; k < (RESIDUE ? count : count / IN_FLIGHT * IN_FLIGHT); k += IN_FLIGHT)
+            multiply<IN_FLIGHT, PRESCALE>(p, tile, k, B, sum);
+        if constexpr (!RESIDUE)
 #pragma unroll 1
-        for (; k < count; k++) /* the residue one by one, where it is not unrolled */
-            multiply<1, PRESCALE>(p, tile_col + k, tile_value + k, column, sum);
+            for (; k < count; k++)
+                multiply<1, PRESCALE>(p, tile, k, B, sum);
         __syncwarp();
     }
 #pragma unroll
     for (int i = 0; i < PARTS; i++)
-        if (j + i * WARP_SIZE * WIDE < p.N)
-            store_vector(&p.C[(size_t)row * p.N + j + i * WARP_SIZE * WIDE], sum[i]);
+        if (j < p.N) store_vector(&p.C[(size_t)row * p.N + j + i * WARP_SIZE * WIDE], sum[i]);
     /* END STUDENT */
 }
 
-typedef void spmm_kernel(product, int);
+typedef void spmm_kernel(product);
 
-static spmm_kernel *kernel(int vectors, int prescale)
+template <int V> static spmm_kernel *kernel(int roma, int prescale, int residue)
 {
-    static spmm_kernel *const KERNELS[4][2] = {
-        {spmm_roma_kernel<1, false>, spmm_roma_kernel<1, true>},
-        {spmm_roma_kernel<2, false>, spmm_roma_kernel<2, true>},
-        {spmm_roma_kernel<4, false>, spmm_roma_kernel<4, true>},
-        {spmm_roma_kernel<8, false>, spmm_roma_kernel<8, true>},
+    static spmm_kernel *const KERNELS[2][2][2] = {
+        {{spmm_roma_kernel<V, 0, 0, 0>, spmm_roma_kernel<V, 0, 0, 1>},
+         {spmm_roma_kernel<V, 0, 1, 0>, spmm_roma_kernel<V, 0, 1, 1>}},
+        {{spmm_roma_kernel<V, 1, 0, 0>, spmm_roma_kernel<V, 1, 0, 1>},
+         {spmm_roma_kernel<V, 1, 1, 0>, spmm_roma_kernel<V, 1, 1, 1>}},
     };
-    return KERNELS[vectors < 8 ? vectors / 2 : 3][prescale];
+    return KERNELS[roma][prescale][residue];
 }
 
 static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStream_t stream)
 {
+    static spmm_kernel *(*const KERNEL[])(int, int, int) = {kernel<1>, kernel<2>, kernel<4>,
+                                                            kernel<8>};
     const spmm_matrix &A = plan->A;
-    const int *tuning = plan->tuning, width = WARP_SIZE * tuning[TUNE_VECTORS];
-    const int strips = (plan->N + width - 1) / width;
+    const int *tuning = plan->tuning, v = tuning[TUNE_VECTORS], width = WARP_SIZE * v;
     const product p = {.rows = A.rows,
                        .nnz = A.nnz,
                        .N = plan->N,
-                       .roma = tuning[TUNE_ROMA] != 0,
-                       .residue = tuning[TUNE_RESIDUE] != 0,
+                       .stride = (unsigned)(plan->N * sizeof(float)),
                        .row_order = plan->d_row_order,
                        .row_ptr = A.d_row_ptr,
                        .col_idx = A.d_col_idx,
@@ -182,28 +180,28 @@ static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStre
                        .B = B,
                        .C = C};
     if (A.rows == 0) return cudaSuccess;
-    for (int first = 0; first < strips; first += MAX_STRIPS) {
-        const dim3 grid((A.rows + WARPS - 1) / WARPS, min(strips - first, MAX_STRIPS));
-        spmm_kernel *const spmm_roma = kernel(tuning[TUNE_VECTORS], tuning[TUNE_PRESCALE]);
-        spmm_roma<<<grid, BLOCK, 0, stream>>>(p, first);
-    }
+    const dim3 grid((A.rows + WARPS - 1) / WARPS, (plan->N + width - 1) / width);
+    spmm_kernel *const spmm_roma = KERNEL[v < 8 ? v / 2 : 3](
+        tuning[TUNE_ROMA], tuning[TUNE_PRESCALE], tuning[TUNE_RESIDUE]);
+    spmm_roma<<<grid, BLOCK, 0, stream>>>(p);
     return cudaGetLastError();
 }
 
 static cudaError_t prepare(spmm_plan *plan)
 {
     int &v = plan->tuning[TUNE_VECTORS];
+    if (v > 4 && plan->N % (WARP_SIZE * v)) v = 4; /* of two loads a lane, both must have columns */
     while (plan->N % min(v, 4)) /* a vector must not straddle two rows of B */
         v /= 2;
     if (!byte_offsets_fit(plan->A.cols, plan->N, sizeof(float))) plan->tuning[TUNE_PRESCALE] = 0;
     return cudaSuccess;
 }
 
-/* The widest vectors that divide N, unless half as wide ones cover it with one warp as well. */
+/* The widest that suit N, unless half as many columns a lane cover it with one warp as well. */
 static void choose(const row_stats *stats, int N, int *tuning)
 {
     (void)stats;
-    int v = N % 2 ? 1 : N % 4 ? 2 : 8;
+    int v = N % 2 ? 1 : N % 4 ? 2 : N % (8 * WARP_SIZE) ? 4 : 8;
     while (v > 1 && WARP_SIZE * v / 2 >= N)
         v /= 2;
     tuning[TUNE_VECTORS] = v;
