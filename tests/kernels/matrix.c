@@ -6,6 +6,7 @@
  */
 #include "harness/tuning.h"
 #include "harness/workbench.h"
+#include "prescale.h"
 #include "shapes.h"
 #include "tests/tap.h"
 
@@ -122,5 +123,6 @@ int main(void)
     }
     for (int i = 0; i < NUM_SHAPES; i++)
         test_shape(&SHAPES[i], &device);
+    test_prescale();
     return tap_done();
 }
