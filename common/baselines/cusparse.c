@@ -1,6 +1,8 @@
 /*
- * cusparse.c - NVIDIA's cuSPARSE as a contender for SpMM: every CSR algorithm with and without
- * preprocessing, and the COO algorithm that balances by nonzeros.
+ * cusparse.c - NVIDIA's cuSPARSE as a contender for SpMM, in fp32, fp16 and bf16: every CSR algorithm
+ * with and without preprocessing, and the COO algorithm that balances by nonzeros. Sums are formed in
+ * fp32 in every precision (CUDA_R_32F as the compute type); indices have 32 bits, which is what its
+ * SpMM takes.
  *
  * Handles, descriptors and buffers are made in prepare, so that run is cusparseSpMM alone.
  * Source: the cuSPARSE documentation of cusparseSpMM, generic API, CUDA 12 and 13.
@@ -16,6 +18,12 @@ typedef struct cusparse_contender {
     cusparseSpMMAlg_t algorithm;
     bool coo, preprocess;
 } cusparse_contender;
+
+static const cudaDataType DATA_TYPES[NUM_PRECISIONS] = {
+    [PRECISION_FP32] = CUDA_R_32F,
+    [PRECISION_FP16] = CUDA_R_16F,
+    [PRECISION_BF16] = CUDA_R_16BF,
+};
 
 typedef struct cusparse_state {
     cusparseHandle_t handle;
@@ -62,22 +70,21 @@ static void release(spmm_plan *plan)
     plan->state = NULL;
 }
 
-static cudaError_t make_A(const spmm_matrix *A, bool coo, cusparse_state *s)
+static cudaError_t make_A(const spmm_matrix *A, bool coo, cudaDataType type, cusparse_state *s)
 {
     /* The descriptors take non-const pointers; SpMM does not write through them. */
     int *row_ptr = (int *)A->d_row_ptr, *col_idx = (int *)A->d_col_idx;
-    float *values = (float *)A->d_values;
+    void *values = (void *)(A->d_values ? A->d_values : A->d_values16);
     if (coo) {
         CUDA_TRY(cudaMalloc((void **)&s->d_row_idx, (size_t)A->nnz * sizeof(int) + 1));
         CUSPARSE_TRY(cusparseXcsr2coo(s->handle, row_ptr, A->nnz, A->rows, s->d_row_idx,
                                       CUSPARSE_INDEX_BASE_ZERO));
         CUSPARSE_TRY(cusparseCreateCoo(&s->A, A->rows, A->cols, A->nnz, s->d_row_idx, col_idx,
-                                       values, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO,
-                                       CUDA_R_32F));
+                                       values, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, type));
     } else {
         CUSPARSE_TRY(cusparseCreateCsr(&s->A, A->rows, A->cols, A->nnz, row_ptr, col_idx, values,
                                        CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I,
-                                       CUSPARSE_INDEX_BASE_ZERO, CUDA_R_32F));
+                                       CUSPARSE_INDEX_BASE_ZERO, type));
     }
     return cudaSuccess;
 }
@@ -86,20 +93,19 @@ static cudaError_t fill_state(const spmm_plan *plan, cusparse_state *s)
 {
     const cusparse_contender *self = (const cusparse_contender *)plan->contender;
     const spmm_matrix *A = &plan->A;
+    const cudaDataType type = DATA_TYPES[self->spmm.base.precision];
     const cusparseOperation_t as_is = CUSPARSE_OPERATION_NON_TRANSPOSE;
     const int N = plan->N;
     size_t bytes;
     /* run sets the real B and C; until then any device address stands for them, since neither
      * cusparseSpMM_bufferSize nor _preprocess reads dense values. */
-    float *placeholder = (float *)A->d_values;
+    int *placeholder = (int *)A->d_row_ptr;
 
     s->algorithm = self->algorithm;
     CUSPARSE_TRY(cusparseCreate(&s->handle));
-    CUDA_TRY(make_A(A, self->coo, s));
-    CUSPARSE_TRY(
-        cusparseCreateDnMat(&s->B, A->cols, N, N, placeholder, CUDA_R_32F, CUSPARSE_ORDER_ROW));
-    CUSPARSE_TRY(
-        cusparseCreateDnMat(&s->C, A->rows, N, N, placeholder, CUDA_R_32F, CUSPARSE_ORDER_ROW));
+    CUDA_TRY(make_A(A, self->coo, type, s));
+    CUSPARSE_TRY(cusparseCreateDnMat(&s->B, A->cols, N, N, placeholder, type, CUSPARSE_ORDER_ROW));
+    CUSPARSE_TRY(cusparseCreateDnMat(&s->C, A->rows, N, N, placeholder, type, CUSPARSE_ORDER_ROW));
     CUSPARSE_TRY(cusparseSpMM_bufferSize(s->handle, as_is, as_is, &ONE, s->A, s->B, &ZERO, s->C,
                                          CUDA_R_32F, s->algorithm, &bytes));
     CUDA_TRY(cudaMalloc(&s->buffer, bytes ? bytes : 1));
@@ -118,7 +124,7 @@ static cudaError_t prepare(spmm_plan *plan)
     return error;
 }
 
-static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStream_t stream)
+static cudaError_t run16(const spmm_plan *plan, const void *B, void *C, cudaStream_t stream)
 {
     cusparse_state *s = plan->state;
     CUSPARSE_TRY(cusparseSetStream(s->handle, stream));
@@ -130,16 +136,23 @@ static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStre
     return cudaSuccess;
 }
 
+/* The library takes the elements' type from the descriptors. */
+static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStream_t stream)
+{
+    return run16(plan, B, C, stream);
+}
+
 #define ALGORITHM(title, id, is_coo, with_preprocess, is_default)                   \
     {                                                                               \
         .spmm = {.base = {.name = "cuSPARSE " title, .vendor_default = is_default}, \
                  .prepare = prepare,                                                \
                  .run = run,                                                        \
+                 .run16 = run16,                                                    \
                  .release = release},                                               \
         .algorithm = id, .coo = is_coo, .preprocess = with_preprocess               \
     }
 
-static cusparse_contender algorithms[] = {
+static const cusparse_contender ALGORITHMS[] = {
     ALGORITHM("CSR_DEFAULT", CUSPARSE_SPMM_ALG_DEFAULT, false, false, true),
     ALGORITHM("CSR_DEFAULT+preprocess", CUSPARSE_SPMM_ALG_DEFAULT, false, true, false),
     ALGORITHM("CSR_ALG1", CUSPARSE_SPMM_CSR_ALG1, false, false, false),
@@ -151,8 +164,16 @@ static cusparse_contender algorithms[] = {
     ALGORITHM("COO_ALG4", CUSPARSE_SPMM_COO_ALG4, true, false, false),
 };
 
+enum { NUM_ALGORITHMS = sizeof ALGORITHMS / sizeof ALGORITHMS[0] };
+
+/* Each algorithm in each precision: a precision that one of them does not have is a skip. */
 __attribute__((constructor)) static void register_cusparse(void)
 {
-    for (size_t i = 0; i < sizeof algorithms / sizeof algorithms[0]; i++)
-        contender_register(&algorithms[i].spmm.base, &spmm_operation);
+    static cusparse_contender all[NUM_PRECISIONS][NUM_ALGORITHMS];
+    for (int p = 0; p < NUM_PRECISIONS; p++)
+        for (int i = 0; i < NUM_ALGORITHMS; i++) {
+            all[p][i] = ALGORITHMS[i];
+            all[p][i].spmm.base.precision = (enum precision)p;
+            contender_register(&all[p][i].spmm.base, &spmm_operation);
+        }
 }

@@ -3,17 +3,29 @@
 #include "device/cuda_try.h"
 #include "device/warp.cuh"
 
-static __global__ void checksum_kernel(const uint32_t *__restrict__ words, size_t count,
-                                       unsigned long long *hash)
+/* The finaliser of splitmix64 on (position, word). */
+static __device__ unsigned long long mix(size_t i, uint32_t word)
 {
+    unsigned long long z = (i << 32 | i >> 32) ^ word;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+    return z ^ (z >> 31);
+}
+
+static __global__ void checksum_kernel(const void *data, size_t bytes, unsigned long long *hash)
+{
+    const uint32_t *const words = static_cast<const uint32_t *>(data);
+    const unsigned char *const all = static_cast<const unsigned char *>(data);
     unsigned long long sum = 0;
-    const size_t stride = (size_t)gridDim.x * blockDim.x;
-    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride) {
-        /* The finaliser of splitmix64 on (position, word). */
-        unsigned long long z = (i << 32 | i >> 32) ^ words[i];
-        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-        z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-        sum += z ^ (z >> 31);
+    const size_t count = bytes / 4, stride = (size_t)gridDim.x * blockDim.x;
+    const size_t first = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    for (size_t i = first; i < count; i += stride)
+        sum += mix(i, words[i]);
+    if (first == 0 && bytes % 4) { /* an odd number of 16-bit elements */
+        uint32_t last = 0;
+        for (size_t at = 4 * count; at < bytes; at++)
+            last = last << 8 | all[at];
+        sum += mix(count, last);
     }
     atomicAdd(hash, sum);
 }
@@ -26,7 +38,7 @@ cudaError_t device_checksum(const void *d_data, size_t bytes, uint64_t *hash)
     cudaError_t error;
     CUDA_TRY_GOTO(error, done, cudaMalloc((void **)&d_hash, sizeof *d_hash));
     CUDA_TRY_GOTO(error, done, cudaMemset(d_hash, 0, sizeof *d_hash));
-    checksum_kernel<<<blocks, threads>>>((const uint32_t *)d_data, bytes / 4, d_hash);
+    checksum_kernel<<<blocks, threads>>>(d_data, bytes, d_hash);
     CUDA_TRY_GOTO(error, done, cudaGetLastError());
     CUDA_TRY_GOTO(error, done, cudaMemcpy(&result, d_hash, sizeof result, cudaMemcpyDeviceToHost));
     *hash = result;

@@ -12,8 +12,9 @@
 extern "C" {
 #endif
 
-/* A 64-bit hash of `bytes` bytes (a multiple of 4) of device memory: the sum of a mix of every word
- * with its position, so that no order of threads matters and any changed word changes it. */
+/* A 64-bit hash of `bytes` bytes of device memory, from an address that is a multiple of 4: the sum of
+ * a mix of every word with its position, so that no order of threads matters and any changed word
+ * changes it. */
 cudaError_t device_checksum(const void *d_data, size_t bytes, uint64_t *hash);
 
 /* Enqueues a kernel that keeps the device busy for about `microseconds` and touches no memory. What

@@ -16,7 +16,9 @@ static void list_labs(void)
     printf("labs of this program:\n");
     for (const contender *c = contenders(); c; c = c->next) {
         if (!c->lab) continue;
-        printf("  lab%-2d %-16s %s\n", c->lab, c->name, c->summary);
+        printf("  lab%-2d %-16s %s%s%s\n", c->lab, c->name, c->summary,
+               c->precision == PRECISION_FP32 ? "" : "; ",
+               c->precision == PRECISION_FP32 ? "" : precision_name(c->precision));
         for (int i = 0; i < contender_num_tunables(c); i++) {
             const tunable *t = &c->tunables[i];
             printf("        %s =", t->name);

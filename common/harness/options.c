@@ -16,6 +16,7 @@ enum option_id {
     OPT_COLD,
     OPT_WARM,
     OPT_VS,
+    OPT_PRECISION,
     OPT_TUNE,
     OPT_SWEEP,
     OPT_SET,
@@ -48,6 +49,8 @@ static const struct {
     {"cold", NULL, OPT_COLD, "flush the L2 cache before every run"},
     {"vs", "RIVAL", OPT_VS,
      "compare with best or default (the vendor's algorithms), labK, or none"},
+    {"precision", "P", OPT_PRECISION,
+     "run contenders of one precision only: fp32, fp16 or bf16 (default: all)"},
     {"tune", NULL, OPT_TUNE, "measure every setting of the tunables, keep and use the fastest"},
     {"sweep", NULL, OPT_SWEEP,
      "run the last lab with every setting that --set leaves open, a row each"},
@@ -134,6 +137,19 @@ static enum status parse_rival(const char *text, options *o, error_text *error)
     } else
         return fail(error, STATUS_USAGE, "--vs %s: choose best, default, none or labK", text);
     return STATUS_OK;
+}
+
+static enum status parse_precision(const char *text, options *o, error_text *error)
+{
+    for (int i = 0; i < NUM_PRECISIONS; i++) {
+        if (strcmp(text, precision_name((enum precision)i)) != 0) continue;
+        o->precisions = 1u << i;
+        for (const contender *c = contenders(); c; c = c->next)
+            if (c->lab && (int)c->precision == i) return STATUS_OK;
+        return fail(error, STATUS_USAGE, "--precision %s: no lab of this program has it (--list)",
+                    text);
+    }
+    return fail(error, STATUS_USAGE, "--precision %s: choose fp32, fp16 or bf16", text);
 }
 
 /* Some contender's tunable of that name must take the value; the message lists the values that the
@@ -255,6 +271,8 @@ static enum status parse_option(int id, const char *argument, options *o, error_
         break;
     case OPT_VS:
         return parse_rival(argument, o, error);
+    case OPT_PRECISION:
+        return parse_precision(argument, o, error);
     case OPT_SET:
         return parse_settings(argument, o, error);
     case OPT_RUNS:

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /* Copies text that is cut where it is too long. */
 #define COPY_TEXT(to, from) snprintf(to, sizeof to, "%.*s", (int)sizeof to - 1, from)
@@ -83,7 +84,7 @@ row result_row(const dataset *d, const problem *p, const contender *c, const int
     };
     COPY_TEXT(r.contender, c->name);
     COPY_TEXT(r.operation, c->operation->name);
-    COPY_TEXT(r.precision, c->precision);
+    COPY_TEXT(r.precision, precision_name(c->precision));
     COPY_TEXT(r.dataset, d->name);
     COPY_TEXT(r.origin, dataset_origin_name(d->origin));
     COPY_TEXT(r.source, d->source);
@@ -114,39 +115,60 @@ static const row *faster(const row *a, const row *b)
     return !a || b->median_ms < a->median_ms ? b : a;
 }
 
-void results_compare(row *rows, size_t count)
+/* The vendor's algorithms in the precision of `r`. */
+static void compare_with_vendor(row *r, const row *rows, size_t count)
 {
     const row *best = NULL, *standard = NULL;
     int vendors = 0;
     for (size_t i = 0; i < count; i++) {
-        if (rows[i].lab || isnan(rows[i].median_ms)) continue;
-        best = faster(best, &rows[i]);
-        if (rows[i].is_vendor_default) standard = &rows[i];
+        const row *v = &rows[i];
+        if (v->lab || isnan(v->median_ms) || strcmp(v->precision, r->precision) != 0) continue;
+        best = faster(best, v);
+        if (v->is_vendor_default) standard = v;
         vendors++;
     }
-    if (vendors < 2) best = NULL; /* --vs default: the others were not run */
-    /* The fastest right row of the lab at hand, and of the one before it: NULL if it has none. */
-    const row *current = NULL, *before = NULL;
-    int lab = 0;
+    if (best && vendors > 1) { /* else --vs default: the others were not run */
+        COPY_TEXT(r->vendor_best, best->contender);
+        r->speedup_vendor_best = best->median_ms / r->median_ms;
+    }
+    if (standard) {
+        COPY_TEXT(r->vendor_default, standard->contender);
+        r->speedup_vendor_default = standard->median_ms / r->median_ms;
+    }
+}
+
+/* The number of the nearest lab before `r`, of its precision only or of any; 0 if there is none. */
+static int nearest_lab_before(const row *r, const row *rows, size_t count, bool same_precision)
+{
+    int nearest = 0;
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].lab < r->lab && rows[i].lab > nearest &&
+            (!same_precision || !strcmp(rows[i].precision, r->precision)))
+            nearest = rows[i].lab;
+    return nearest;
+}
+
+static void compare_with_lab_before(row *r, const row *rows, size_t count)
+{
+    const row *before = NULL;
+    int lab = nearest_lab_before(r, rows, count, true);
+    const bool same_precision = lab > 0;
+    if (!lab) lab = nearest_lab_before(r, rows, count, false);
+    if (!lab || isnan(r->median_ms)) return;
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].lab == lab && !isnan(rows[i].median_ms) &&
+            (!same_precision || !strcmp(rows[i].precision, r->precision)))
+            before = faster(before, &rows[i]);
+    if (!before) return;
+    r->speedup_lab_before = before->median_ms / r->median_ms;
+    if (!same_precision) COPY_TEXT(r->before_precision, before->precision);
+}
+
+void results_compare(row *rows, size_t count)
+{
     for (size_t i = 0; i < count; i++) {
-        row *r = &rows[i];
-        if (best) {
-            COPY_TEXT(r->vendor_best, best->contender);
-            r->speedup_vendor_best = best->median_ms / r->median_ms;
-        }
-        if (standard) {
-            COPY_TEXT(r->vendor_default, standard->contender);
-            r->speedup_vendor_default = standard->median_ms / r->median_ms;
-        }
-        if (!r->lab) continue;
-        if (r->lab != lab) {
-            before = current;
-            current = NULL;
-            lab = r->lab;
-        }
-        if (isnan(r->median_ms)) continue;
-        current = faster(current, r);
-        if (before) r->speedup_lab_before = before->median_ms / r->median_ms;
+        compare_with_vendor(&rows[i], rows, count);
+        if (rows[i].lab) compare_with_lab_before(&rows[i], rows, count);
     }
 }
 

@@ -15,8 +15,11 @@ row result_row(const dataset *d, const problem *p, const contender *c, const int
                const outcome *out, const options *o, const device_info *device,
                const machine_limits *limits);
 
-/* Fills the speedup columns of the rows of one matrix at one width, in ladder order: over the
- * vendor's best and default algorithm, and over the lab before (the fastest of its rows). */
+/* Fills the speedup columns of the rows of one matrix at one width, in any order and of any
+ * precisions. Over the vendor's best and default algorithm: of the same precision. Over the lab
+ * before, the fastest of its rows: the nearest lab with a smaller number that has rows of the same
+ * precision; where there is none, as for the first lab in 16 bits, the nearest lab with a smaller
+ * number, whose precision is then in before_precision. */
 void results_compare(row *rows, size_t count);
 
 /* Of two things that went wrong the graver one. */

@@ -34,9 +34,10 @@ typedef struct row {
     char vendor_best[48], vendor_default[48];
     double speedup_vendor_best, speedup_vendor_default;
     double speedup_lab_before;
-    double worst_error; /* largest error over its bound; at most 1 where status is ok */
-    char status[8];     /* ok, wrong, oom, skip, error; sample: traced in part, not checked */
-    char message[256];  /* why, where status is not ok */
+    char before_precision[8]; /* of the lab before, where it is another one; no column */
+    double worst_error;       /* largest error over its bound; at most 1 where status is ok */
+    char status[8];           /* ok, wrong, oom, skip, error; sample: traced in part, not checked */
+    char message[256];        /* why, where status is not ok */
 
     /* What instruments say, each group empty unless its flag is set. Counters are sums over the
      * kernels of run. */

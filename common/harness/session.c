@@ -33,8 +33,8 @@ typedef struct session {
     entry entries[MAX_ENTRIES]; /* who is run, in ladder order, vendors last */
     size_t num_entries;
     outcome outcomes[MAX_ENTRIES]; /* of one matrix at one width, as is the ... */
-    row group[MAX_ENTRIES];
-    size_t num_group; /* no more than entries */
+    row group[MAX_ENTRIES];        /* in every precision, one after the other */
+    size_t num_group;              /* no more than entries */
     row_list rows;
     size_t step, steps; /* for the progress bar */
     bool stdout_lost;   /* its reader has left, or its disk is full */
@@ -52,21 +52,38 @@ const contender *own_lab(void)
     return own;
 }
 
+/* A lab may have a contender for each precision: own is the last lab's number. */
+static bool lab_is_chosen(const contender *c, int own, const options *o)
+{
+    const bool every_lab = o->rivals == RIVALS_BEST || o->rivals == RIVALS_DEFAULT;
+    if (o->precisions && !(o->precisions & 1u << c->precision)) return false;
+    return c->lab == own || every_lab || (o->rivals == RIVALS_LAB && c->lab == o->rival_lab);
+}
+
+/* The vendor is asked for the precisions that some lab is run in. */
+static bool vendor_is_chosen(const contender *vendor, int own, const options *o)
+{
+    if (o->rivals != RIVALS_BEST && !(o->rivals == RIVALS_DEFAULT && vendor->vendor_default))
+        return false;
+    for (const contender *c = contenders(); c; c = c->next)
+        if (c->lab && c->operation == vendor->operation && c->precision == vendor->precision &&
+            lab_is_chosen(c, own, o))
+            return true;
+    return false;
+}
+
 static bool is_chosen(const contender *c, const contender *own, const options *o)
 {
     if (c->operation != own->operation) return false;
-    if (c == own) return true;
-    switch (o->rivals) {
-    case RIVALS_BEST:
-        return true;
-    case RIVALS_DEFAULT:
-        return c->lab || c->vendor_default;
-    case RIVALS_LAB:
-        return c->lab == o->rival_lab;
-    case RIVALS_NONE:
-        break;
-    }
-    return false;
+    return c->lab ? lab_is_chosen(c, own->lab, o) : vendor_is_chosen(c, own->lab, o);
+}
+
+/* Another contender that claims the same number and precision; NULL if there is none. */
+static const contender *same_place(const contender *c)
+{
+    for (const contender *d = c->next; c->lab && d && d->lab == c->lab; d = d->next)
+        if (d->precision == c->precision) return d;
+    return NULL;
 }
 
 static enum status add_entry(session *s, entry e, error_text *error)
@@ -82,10 +99,11 @@ static enum status choose_entries(session *s, error_text *error)
     const contender *own = own_lab();
     enum status status = STATUS_OK;
     for (const contender *c = contenders(); c && status == STATUS_OK; c = c->next) {
-        entry e = {.contender = c, .tuned = c == own && s->options->sweep};
-        if (c->lab && c->next && c->next->lab == c->lab)
+        entry e = {.contender = c, .tuned = c->lab == own->lab && s->options->sweep};
+        const contender *twin = same_place(c);
+        if (twin)
             return fail(error, STATUS_USAGE, "labs '%s' and '%s' both say that they are lab %d",
-                        c->name, c->next->name, c->lab);
+                        c->name, twin->name, c->lab);
         if (!is_chosen(c, own, s->options)) continue;
         if (e.tuned) tuning_first(c, s->options, e.tuning);
         do
@@ -161,7 +179,8 @@ static bool is_repeated(const session *s)
 {
     const row *r = &s->group[s->num_group];
     for (size_t i = 0; i < s->num_group; i++)
-        if (s->group[i].lab == r->lab && !strcmp(s->group[i].tuning, r->tuning)) return true;
+        if (!strcmp(s->group[i].contender, r->contender) && !strcmp(s->group[i].tuning, r->tuning))
+            return true;
     return false;
 }
 
@@ -179,7 +198,8 @@ static bool evaluate(session *s, workbench *w, const contender *c, const int *tu
     return usable;
 }
 
-/* Contenders after one that lost the device are reported as not run. */
+/* Runs the contenders of the problem's precision. Those after one that lost the device are reported
+ * as not run. */
 static void evaluate_all(session *s, const dataset *d, workbench *w)
 {
     const outcome not_run = {.status = STATUS_RUNTIME,
@@ -187,9 +207,9 @@ static void evaluate_all(session *s, const dataset *d, workbench *w)
                              .prepare_ms = NAN,
                              .timing = NOT_TIMED};
     bool lost = false;
-    s->num_group = 0;
     for (size_t i = 0; i < s->num_entries; i++) {
         entry e = s->entries[i];
+        if (e.contender->precision != w->problem->precision) continue;
         outcome *out = &s->outcomes[s->num_group];
         char what[200];
         snprintf(what, sizeof what, "%s N=%d %s", d->name, w->problem->N, e.contender->name);
@@ -217,41 +237,47 @@ static void rows_not_run(session *s, const dataset *d, const problem *p, enum st
 {
     outcome out = {.status = status, .prepare_ms = NAN, .timing = NOT_TIMED};
     snprintf(out.message, sizeof out.message, "%.255s", error->text);
-    s->num_group = s->num_entries;
     for (size_t i = 0; i < s->num_entries; i++) {
         const entry *e = &s->entries[i];
-        s->group[i] = result_row(d, p, e->contender, e->tuned ? e->tuning : NULL, &out, s->options,
-                                 &s->device, NULL);
+        if (e->contender->precision != p->precision) continue;
+        s->outcomes[s->num_group] = out;
+        s->group[s->num_group++] = result_row(d, p, e->contender, e->tuned ? e->tuning : NULL, &out,
+                                              s->options, &s->device, NULL);
     }
 }
 
-/* At once, so that an interruption takes nothing back; not on what has stopped taking text. */
-static void print_table(session *s, const problem *p)
+/* The rows of the group from `first` on. At once, so that an interruption takes nothing back; not on
+ * what has stopped taking text. */
+static void print_table(session *s, const problem *p, size_t first)
 {
     error_text error;
     if (s->stdout_lost || rows_go_to_stdout(s->options)) return;
-    table_print(stdout, p, s->group, s->outcomes, s->num_group);
+    table_print(stdout, p, s->group + first, s->outcomes + first, s->num_group - first);
     enum status status = output_flush(&error);
     s->stdout_lost = status != STATUS_OK;
     if (s->stdout_lost) complain(s, status, &error);
 }
 
-static void run_width(session *s, const dataset *d, const row_stats *stats, int N)
+static void run_precision(session *s, const dataset *d, const row_stats *stats, int N,
+                          enum precision precision)
 {
     workbench w;
     error_text error;
+    const size_t first = s->num_group;
     problem p = {.operation = own_lab()->operation,
                  .A = &d->matrix,
                  .stats = *stats,
                  .N = N,
-                 .seed = s->options->seed};
+                 .seed = s->options->seed,
+                 .precision = precision};
     enum status status = p.operation->create(&p, &error);
     if (status == STATUS_OK) status = workbench_create(&w, s->options, &s->device, &p, &error);
     if (status == STATUS_OK) {
         evaluate_all(s, d, &w);
         results_compare(s->group, s->num_group);
-        s->worst = graver_status(s->worst, results_verdict(s->group, s->outcomes, s->num_group));
-        print_table(s, &p);
+        s->worst = graver_status(
+            s->worst, results_verdict(s->group + first, s->outcomes + first, s->num_group - first));
+        print_table(s, &p, first);
         workbench_destroy(&w);
     } else {
         error_text located;
@@ -260,7 +286,24 @@ static void run_width(session *s, const dataset *d, const row_stats *stats, int 
         rows_not_run(s, d, &p, status, &error);
     }
     p.operation->destroy(&p);
-    status = row_list_add(&s->rows, s->group, s->num_group, &error);
+}
+
+static bool has_precision(const session *s, enum precision precision)
+{
+    for (size_t i = 0; i < s->num_entries; i++)
+        if (s->entries[i].contender->precision == precision) return true;
+    return false;
+}
+
+/* A problem for each precision among the contenders, for inputs, oracle and bound depend on it: fp32
+ * first, so that what follows can be compared with it. */
+static void run_width(session *s, const dataset *d, const row_stats *stats, int N)
+{
+    error_text error;
+    s->num_group = 0;
+    for (int i = 0; i < NUM_PRECISIONS; i++)
+        if (has_precision(s, (enum precision)i)) run_precision(s, d, stats, N, (enum precision)i);
+    enum status status = row_list_add(&s->rows, s->group, s->num_group, &error);
     if (status != STATUS_OK) complain(s, status, &error);
 }
 

@@ -164,6 +164,10 @@ static bool print_notes(FILE *out, const row *rows, size_t count, bool swept)
     if (*rows[0].vendor_default) fprintf(out, "default: %s\n", rows[0].vendor_default);
     if (is_cuda(&rows[0]) && isnan(rows[0].roofline_share))
         fprintf(out, "roofline: unknown for this GPU until it is measured (make limits)\n");
+    if (*rows[0].before_precision) {
+        fprintf(out, "lab before: in %s\n", rows[0].before_precision);
+        any = true;
+    }
     for (size_t i = 0; i < count && !swept; i++) {
         if (!*rows[i].tuning) continue;
         fprintf(out, "lab%d: %s\n", rows[i].lab, rows[i].tuning);

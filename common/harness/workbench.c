@@ -11,9 +11,14 @@
 
 /* ---- the problem on the device --------------------------------------------------------------- */
 
+static size_t output_elements(const problem *p)
+{
+    return (size_t)p->out_rows * p->out_cols;
+}
+
 static size_t output_bytes(const problem *p)
 {
-    return (size_t)p->out_rows * p->out_cols * sizeof(float);
+    return output_elements(p) * precision_format(p->precision)->bytes;
 }
 
 static enum status check_room(const problem *p, error_text *error)
@@ -49,6 +54,7 @@ void workbench_destroy(workbench *w)
     guarded_free(&w->output);
     reference_destroy(&w->reference);
     free(w->host_output);
+    free(w->host_image);
     *w = (workbench){0};
 }
 
@@ -58,8 +64,10 @@ enum status workbench_create(workbench *w, const options *o, const device_info *
     *w = (workbench){.options = o, .device = device, .problem = p};
     enum status status = check_room(p, error);
     if (status != STATUS_OK) return status;
-    w->host_output = malloc(output_bytes(p) + sizeof(float));
-    if (!w->host_output) {
+    const bool is_fp32 = p->precision == PRECISION_FP32;
+    w->host_output = malloc((output_elements(p) + 1) * sizeof *w->host_output);
+    w->host_image = is_fp32 ? NULL : malloc(output_bytes(p) + 1);
+    if (!w->host_output || (!is_fp32 && !w->host_image)) {
         status = fail(error, STATUS_MEMORY, "host memory: a result of %.2f GB does not fit",
                       output_bytes(p) * 1e-9);
     } else {
@@ -140,15 +148,17 @@ static cudaError_t run_once(const trial *t)
     return e;
 }
 
-/* Brings the output to the host and compares it. */
+/* Brings the output to the host, as floats, and compares it. */
 static bool compare(const trial *t, comparison *c)
 {
     const workbench *w = t->w;
     error_text error;
-    if (!device_ok(
-            t, cudaMemcpy(w->host_output, w->output.data, w->output.bytes, cudaMemcpyDeviceToHost),
-            "fetching the result"))
+    void *image = w->host_image ? w->host_image : w->host_output;
+    if (!device_ok(t, cudaMemcpy(image, w->output.data, w->output.bytes, cudaMemcpyDeviceToHost),
+                   "fetching the result"))
         return false;
+    if (w->host_image)
+        precision_widen(w->problem->precision, image, w->host_output, output_elements(w->problem));
     if (verify(&w->reference, w->host_output, c, &error) != STATUS_OK)
         return set_back(t->out, STATUS_MEMORY, "%.250s", error.text);
     return true;
@@ -308,7 +318,8 @@ static void name_arrays(const workbench *w, const instruments *all)
     for (int i = 0; i < p->num_inputs; i++)
         all->name_array(w->input[i].data, w->input[i].bytes, p->inputs[i].element,
                         p->inputs[i].name, true);
-    all->name_array(w->output.data, w->output.bytes, sizeof(float), "C", false);
+    all->name_array(w->output.data, w->output.bytes, precision_format(p->precision)->bytes, "C",
+                    false);
 }
 
 static bool run_traced(const trial *t, const instruments *all)

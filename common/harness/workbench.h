@@ -19,6 +19,8 @@ typedef struct workbench {
     guarded_array input[MAX_OPERANDS], output;
     uint64_t input_hash[MAX_OPERANDS]; /* of the contents as uploaded */
     float *host_output;
+    void *
+        host_image; /* the output as it is on the device; NULL in fp32, where that is host_output */
 } workbench;
 
 /* What became of one contender. */

@@ -12,7 +12,6 @@ static bool comes_after(const contender *a, const contender *b)
 void contender_register(contender *c, const operation *op)
 {
     c->operation = op;
-    if (!c->precision) c->precision = "fp32";
     contender **link = &first;
     while (*link && !comes_after(*link, c))
         link = &(*link)->next;

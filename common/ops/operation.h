@@ -11,6 +11,7 @@
 
 #include "matrix/csr.h"
 #include "matrix/stats.h"
+#include "ops/precision.h"
 
 #include <cuda_runtime_api.h>
 
@@ -37,7 +38,7 @@ typedef struct contender {
     int lab;                           /* 1, 2, ...; 0 for a vendor's library */
     const char *name;                  /* "shared_tiles", "cuSPARSE CSR_ALG2" */
     const char *summary;               /* one line: what it adds to the lab before */
-    const char *precision;             /* "fp32"; NULL means fp32 */
+    enum precision precision;          /* of operands and result: fp32 unless it says otherwise */
     int min_compute_capability;        /* 90 for sm_90; 0: any device */
     bool vendor_default;               /* what the vendor's library picks if one does not choose */
     tunable tunables[MAX_TUNABLES];    /* ends with the first without a name */
@@ -65,16 +66,18 @@ typedef struct operand {
     size_t element; /* bytes of one element */
 } operand;
 
-/* One operation on one matrix at one width, with its inputs on the host. */
+/* One operation on one matrix at one width in one precision, with its inputs on the host: already
+ * rounded to that precision, so that rounding them is no error of a contender. */
 typedef struct problem {
     const struct operation *operation;
     const csr_matrix *A; /* borrowed */
     row_stats stats;     /* of A's rows */
     int N;               /* columns of the dense operand */
     uint64_t seed;
+    enum precision precision; /* of values, dense operands and result */
     operand inputs[MAX_OPERANDS];
     int num_inputs;
-    int64_t out_rows, out_cols; /* the result is dense, row-major, fp32 */
+    int64_t out_rows, out_cols; /* the result is dense, row-major */
     void *own;                  /* what `create` allocated */
 } problem;
 
@@ -97,7 +100,7 @@ typedef struct operation {
     void (*destroy)(problem *p);
 
     /* The exact result of output row `row` in fp64 and, for each element, the largest error a
-     * correct kernel of the contender's precision can make. Never derived from a lab. */
+     * correct kernel of the problem's precision can make. Never derived from a lab. */
     void (*oracle)(const problem *p, int64_t row, double *reference, double *bound);
     /* How long the sum behind output row `row` is: for messages and diagnoses. */
     int64_t (*row_length)(const problem *p, int64_t row);
@@ -106,7 +109,7 @@ typedef struct operation {
 
     /* Fills tuning[] (one value per tunable, in order) by the contender's own rule. */
     void (*choose)(const contender *c, const problem *p, int *tuning);
-    /* Calls the contender's prepare on the device copies of the inputs. It may replace settings in
+    /* Calls the prepare of a contender of the problem's precision on the device copies of the inputs. It may replace settings in
      * tuning[] that do not fit the problem. *instance is what run and release take. On error
      * nothing is left allocated. */
     cudaError_t (*prepare)(const contender *c, const problem *p, void *const *d_inputs, int *tuning,

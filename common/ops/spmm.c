@@ -1,5 +1,5 @@
 /*
- * spmm.c - C = A * B with A sparse (CSR), B and C dense and row-major, all fp32.
+ * spmm.c - C = A * B with A sparse (CSR), B and C dense and row-major, all of one precision.
  */
 #include "ops/spmm.h"
 
@@ -16,12 +16,21 @@ enum { ROW_PTR, COL_IDX, VALUES, B_DENSE };
 /* Kernels step through a row in int, a tile at a time: the end plus a tile must not overflow. */
 enum { MAX_NNZ = INT32_MAX - 4096 };
 
-/* The host copies in the types the device uses; what an operand does not own it borrows from A. */
+/* The host copies in the types the device uses; what an operand does not own it borrows from A. The
+ * oracle reads floats, which in a 16-bit precision are exactly what the 16-bit copies hold. */
 typedef struct spmm_inputs {
     int32_t *row_ptr;
-    float *values; /* NULL where A brings its own */
+    float *values; /* NULL where A brings its own, and they are fp32 */
     float *B;
+    void *values16, *B16; /* NULL in fp32 */
 } spmm_inputs;
+
+/* The values of A's nonzeros, as the problem has them. */
+static const float *value_floats(const problem *p)
+{
+    const spmm_inputs *own = p->own;
+    return own->values ? own->values : p->A->values;
+}
 
 static void destroy(problem *p)
 {
@@ -30,6 +39,8 @@ static void destroy(problem *p)
     free(own->row_ptr);
     free(own->values);
     free(own->B);
+    free(own->values16);
+    free(own->B16);
     free(own);
     p->own = NULL;
 }
@@ -52,11 +63,15 @@ static void fill_B(const problem *p, float *B, const uint8_t *column_used)
 static enum status allocate(problem *p, error_text *error)
 {
     const csr_matrix *A = p->A;
+    const size_t narrow =
+        p->precision == PRECISION_FP32 ? 0 : precision_format(p->precision)->bytes;
+    const size_t num_B = (size_t)A->cols * p->N + 1, num_values = A->nnz + 1;
     const size_t row_ptr = (A->rows + 1) * sizeof(int32_t);
-    const size_t values = A->values ? 0 : (A->nnz + 1) * sizeof(float);
-    const size_t B = ((size_t)A->cols * p->N + 1) * sizeof(float);
+    const size_t values = A->values && !narrow ? 0 : num_values * sizeof(float);
+    const size_t B = num_B * sizeof(float);
     error_text reason;
-    enum status status = memory_check(row_ptr + values + B, "the problem", &reason);
+    enum status status =
+        memory_check(row_ptr + values + B + narrow * (num_values + num_B), "the problem", &reason);
     if (status != STATUS_OK) return fail(error, status, "%s; try a smaller N", reason.text);
     spmm_inputs *own = calloc(1, sizeof *own);
     p->own = own;
@@ -64,25 +79,108 @@ static enum status allocate(problem *p, error_text *error)
         own->row_ptr = malloc(row_ptr);
         own->values = values ? malloc(values) : NULL;
         own->B = malloc(B);
-        if (own->row_ptr && (own->values || !values) && own->B) return STATUS_OK;
+        own->values16 = narrow ? malloc(narrow * num_values) : NULL;
+        own->B16 = narrow ? malloc(narrow * num_B) : NULL;
+        const bool narrowed = !narrow || (own->values16 && own->B16);
+        if (own->row_ptr && (own->values || !values) && own->B && narrowed) return STATUS_OK;
     }
     destroy(p);
     return fail(error, STATUS_MEMORY, "no memory for B and the copies of A");
 }
 
-/* No element of B is larger than 1, so this keeps every sum, in whatever order, below FLT_MAX. */
-static enum status require_finite_products(const csr_matrix *A, error_text *error)
+/* No element of B is larger than 1, so this keeps every sum, in whatever order, below FLT_MAX: sums
+ * are formed in fp32 in every precision. */
+static enum status require_finite_products(const problem *p, error_text *error)
 {
+    const csr_matrix *A = p->A;
     for (int64_t i = 0; A->values && i < A->rows; i++) {
         double sum = 0;
-        for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++)
-            sum += fabs((double)A->values[k]);
+        for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
+            const float value = A->values[k];
+            if (isinf(precision_round(p->precision, value)))
+                return fail(error, STATUS_DATASET, "row %lld: the value %.7g overflows %s",
+                            (long long)i, (double)value, precision_name(p->precision));
+            sum += fabs((double)value);
+        }
         if (sum > FLT_MAX / 2)
             return fail(error, STATUS_DATASET,
                         "row %lld: values that add up to %.3g overflow fp32 when multiplied",
                         (long long)i, sum);
     }
     return STATUS_OK;
+}
+
+/* Summing n products in fp32, in any order and with or without fused multiply-add, is off by at
+ * most (n + small) * u * sum |a||b| with u = 2^-24 the unit roundoff (Higham, Accuracy and
+ * Stability of Numerical Algorithms, section 3.1). The 4 covers the product's own rounding and the
+ * splitting of a row; n * 2^-149 covers products that underflow to subnormals. An empty row gives
+ * bound 0: exactly zero.
+ *
+ * In fp16 and bf16 the inputs are what they are after rounding, and the product of two of them is
+ * exact in fp32 (11 + 11 bits at most, of 24). So a kernel that adds in fp32 has the same error e,
+ * and rounds once more, at the store: at most half a unit in the last place of what it stores, which
+ * is u16 (|c| + e), or half of the least subnormal where c is that small. Altogether e + u16 (|c| + e)
+ * + least / 2, with u16 = 2^-11 or 2^-8: for long rows this is far below u16 (n + 4) sum |a||b|, which
+ * sums formed in 16 bits would need. */
+static void oracle(const problem *p, int64_t row, double *reference, double *bound)
+{
+    const csr_matrix *A = p->A;
+    const number_format *format = precision_format(p->precision);
+    const float *values = value_floats(p), *B = ((const spmm_inputs *)p->own)->B;
+    const int N = p->N;
+    for (int j = 0; j < N; j++)
+        reference[j] = bound[j] = 0;
+    for (int64_t k = A->row_ptr[row]; k < A->row_ptr[row + 1]; k++) {
+        const double a = values[k];
+        const float *b = B + (size_t)A->col_idx[k] * N;
+        for (int j = 0; j < N; j++) {
+            double product = a * b[j];
+            reference[j] += product;
+            bound[j] += fabs(product);
+        }
+    }
+    const double n = (double)(A->row_ptr[row + 1] - A->row_ptr[row]);
+    for (int j = 0; j < N; j++) {
+        bound[j] = 0x1p-24 * (n + 4) * bound[j] + 0x1p-149 * n;
+        if (p->precision != PRECISION_FP32 && n > 0)
+            bound[j] += format->unit_roundoff * (fabs(reference[j]) + bound[j]) + format->least / 2;
+    }
+}
+
+/* Replaces values and B by the nearest numbers of the problem's precision, as floats and as they are
+ * in memory. */
+static void round_inputs(problem *p)
+{
+    spmm_inputs *own = p->own;
+    const size_t num_values = p->A->nnz, num_B = (size_t)p->A->cols * p->N;
+    precision_narrow(p->precision, own->values, own->values16, num_values);
+    precision_widen(p->precision, own->values16, own->values, num_values);
+    precision_narrow(p->precision, own->B, own->B16, num_B);
+    precision_widen(p->precision, own->B16, own->B, num_B);
+}
+
+/* Only fp16 ends so early that a sum of products may lie beyond it. Rows that are long or large
+ * enough for that are computed to find out; nearly all sums stay far below their bound. */
+static enum status require_finite_results(const problem *p, error_text *error)
+{
+    const double largest = precision_format(p->precision)->largest;
+    const float *values = value_floats(p);
+    enum status status = STATUS_OK;
+    double *result = malloc(2 * (size_t)p->N * sizeof *result), *bound = result + p->N;
+    if (!result) return fail(error, STATUS_MEMORY, "no memory for a row of results");
+    for (int64_t i = 0; i < p->A->rows && status == STATUS_OK; i++) {
+        double sum = 0;
+        for (int64_t k = p->A->row_ptr[i]; k < p->A->row_ptr[i + 1]; k++)
+            sum += fabs((double)values[k]);
+        if (sum <= largest / 2) continue;
+        oracle(p, i, result, bound);
+        for (int j = 0; j < p->N && status == STATUS_OK; j++)
+            if (fabs(result[j]) + bound[j] > largest)
+                status = fail(error, STATUS_DATASET, "row %lld: a result of %.3g overflows %s",
+                              (long long)i, result[j], precision_name(p->precision));
+    }
+    free(result);
+    return status;
 }
 
 static enum status create(problem *p, error_text *error)
@@ -94,7 +192,7 @@ static enum status create(problem *p, error_text *error)
                     "most %d",
                     (long long)A->nnz, MAX_NNZ);
     enum status status = csr_require_finite(A, error);
-    if (status == STATUS_OK) status = require_finite_products(A, error);
+    if (status == STATUS_OK) status = require_finite_products(p, error);
     if (status == STATUS_OK) status = allocate(p, error);
     if (status != STATUS_OK) return status;
     spmm_inputs *own = p->own;
@@ -112,49 +210,32 @@ static enum status create(problem *p, error_text *error)
         uint64_t stream = random_substream(p->seed, VALUES);
 #pragma omp parallel for schedule(static)
         for (int64_t k = 0; k < A->nnz; k++)
-            own->values[k] = random_symmetric(stream, k);
+            own->values[k] = A->values ? A->values[k] : random_symmetric(stream, k);
     }
     fill_B(p, own->B, column_used);
     free(column_used);
+    if (p->precision != PRECISION_FP32) {
+        round_inputs(p);
+        status = require_finite_results(p, error);
+        if (status != STATUS_OK) {
+            destroy(p);
+            return status;
+        }
+    }
 
-    float *values = own->values ? own->values : A->values;
+    void *values = own->values16 ? own->values16 : own->values ? own->values : A->values;
+    void *B = own->B16 ? own->B16 : own->B;
+    const size_t element = precision_format(p->precision)->bytes;
     const size_t row_ptr = (A->rows + 1) * sizeof *own->row_ptr;
     p->inputs[ROW_PTR] = (operand){"A.row_ptr", own->row_ptr, row_ptr, sizeof *own->row_ptr};
     p->inputs[COL_IDX] =
         (operand){"A.col_idx", A->col_idx, A->nnz * sizeof *A->col_idx, sizeof *A->col_idx};
-    p->inputs[VALUES] = (operand){"A.values", values, A->nnz * sizeof *values, sizeof *values};
-    p->inputs[B_DENSE] =
-        (operand){"B", own->B, (size_t)A->cols * p->N * sizeof *own->B, sizeof *own->B};
+    p->inputs[VALUES] = (operand){"A.values", values, A->nnz * element, element};
+    p->inputs[B_DENSE] = (operand){"B", B, (size_t)A->cols * p->N * element, element};
     p->num_inputs = 4;
     p->out_rows = A->rows;
     p->out_cols = p->N;
     return STATUS_OK;
-}
-
-/* Summing n products in fp32, in any order and with or without fused multiply-add, is off by at
- * most (n + small) * u * sum |a||b| with u = 2^-24 the unit roundoff (Higham, Accuracy and
- * Stability of Numerical Algorithms, section 3.1). The 4 covers the product's own rounding and the
- * splitting of a row; n * 2^-149 covers products that underflow to subnormals. An empty row gives
- * bound 0: exactly zero. */
-static void oracle(const problem *p, int64_t row, double *reference, double *bound)
-{
-    const csr_matrix *A = p->A;
-    const float *values = p->inputs[VALUES].data, *B = p->inputs[B_DENSE].data;
-    const int N = p->N;
-    for (int j = 0; j < N; j++)
-        reference[j] = bound[j] = 0;
-    for (int64_t k = A->row_ptr[row]; k < A->row_ptr[row + 1]; k++) {
-        const double a = values[k];
-        const float *b = B + (size_t)A->col_idx[k] * N;
-        for (int j = 0; j < N; j++) {
-            double product = a * b[j];
-            reference[j] += product;
-            bound[j] += fabs(product);
-        }
-    }
-    const double n = (double)(A->row_ptr[row + 1] - A->row_ptr[row]);
-    for (int j = 0; j < N; j++)
-        bound[j] = 0x1p-24 * (n + 4) * bound[j] + 0x1p-149 * n;
 }
 
 static int64_t row_length(const problem *p, int64_t row)
@@ -162,17 +243,18 @@ static int64_t row_length(const problem *p, int64_t row)
     return p->A->row_ptr[row + 1] - p->A->row_ptr[row];
 }
 
-/* Compulsory: A once (4 B column + 4 B value a nonzero, 4 B offset a row), B once, C once.
- * Gather: the same, but every nonzero fetches its own 4N-byte row of B. */
+/* With e bytes an element, 4 or 2. Compulsory: A once (4 B column + e B value a nonzero, 4 B offset a
+ * row), B once, C once. Gather: the same, but every nonzero fetches its own eN-byte row of B. */
 static void cost(const problem *p, cost_model *model)
 {
     const double nnz = p->A->nnz, rows = p->A->rows, cols = p->A->cols, N = p->N;
-    const double sparse = 8 * nnz + 4 * (rows + 1);
+    const double element = precision_format(p->precision)->bytes;
+    const double sparse = (4 + element) * nnz + 4 * (rows + 1);
     model->flops = 2 * nnz * N;
-    model->compulsory_bytes = sparse + 4 * N * (rows + cols);
-    model->gather_bytes = sparse + 4 * N * (nnz + rows);
-    model->gather_span = 4 * N * cols;
-    model->gather_row = 4 * N;
+    model->compulsory_bytes = sparse + element * N * (rows + cols);
+    model->gather_bytes = sparse + element * N * (nnz + rows);
+    model->gather_span = element * N * cols;
+    model->gather_row = element * N;
 }
 
 static const spmm_contender *spmm(const contender *c)
@@ -189,13 +271,14 @@ static void choose(const contender *c, const problem *p, int *tuning)
 
 /* A plan and the B it multiplies. */
 typedef struct spmm_instance {
-    const float *d_B;
+    const void *d_B;
     spmm_plan plan;
 } spmm_instance;
 
 static cudaError_t prepare(const contender *c, const problem *p, void *const *d_inputs, int *tuning,
                            void **instance)
 {
+    const bool is_fp32 = p->precision == PRECISION_FP32;
     spmm_instance *self = calloc(1, sizeof *self);
     if (!self) return cudaErrorMemoryAllocation;
     self->d_B = d_inputs[B_DENSE];
@@ -205,7 +288,8 @@ static cudaError_t prepare(const contender *c, const problem *p, void *const *d_
               .nnz = (int)p->A->nnz,
               .d_row_ptr = d_inputs[ROW_PTR],
               .d_col_idx = d_inputs[COL_IDX],
-              .d_values = d_inputs[VALUES],
+              .d_values = is_fp32 ? d_inputs[VALUES] : NULL,
+              .d_values16 = is_fp32 ? NULL : d_inputs[VALUES],
               .host = p->A,
               .stats = &p->stats},
         .N = p->N,
@@ -227,7 +311,9 @@ static cudaError_t prepare(const contender *c, const problem *p, void *const *d_
 static cudaError_t run(void *instance, void *d_output, cudaStream_t stream)
 {
     spmm_instance *self = instance;
-    return self->plan.contender->run(&self->plan, self->d_B, d_output, stream);
+    const spmm_contender *c = self->plan.contender;
+    return c->base.precision == PRECISION_FP32 ? c->run(&self->plan, self->d_B, d_output, stream)
+                                               : c->run16(&self->plan, self->d_B, d_output, stream);
 }
 
 static void release(void *instance)

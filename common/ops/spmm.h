@@ -1,7 +1,10 @@
 /*
- * spmm.h - sparse matrix times dense matrix, C = A * B, fp32.
+ * spmm.h - sparse matrix times dense matrix, C = A * B, in fp32, fp16 or bf16.
  *
  *   A  rows x cols, CSR        B  cols x N, row-major        C  rows x N, row-major
+ *
+ * A contender's precision is that of A's values, of B and of C. Whatever it is, sums are formed in
+ * fp32, and rounded once, when C is stored: the verdict holds kernels to that (see oracle in spmm.c).
  *
  * What a lab of this operation must provide: one spmm_contender, registered with SPMM_REGISTER.
  */
@@ -18,19 +21,20 @@ extern "C" {
  * arrays are cudaMalloc'ed, hence 256-byte aligned, and must not be written. */
 typedef struct spmm_matrix {
     int rows, cols, nnz;
-    const int *d_row_ptr; /* rows + 1 */
-    const int *d_col_idx; /* nnz */
-    const float *d_values;
-    const csr_matrix *host; /* the same matrix in host memory, for a prepare that runs there */
+    const int *d_row_ptr;   /* rows + 1 */
+    const int *d_col_idx;   /* nnz */
+    const float *d_values;  /* nnz; NULL in a 16-bit precision, which has ... */
+    const void *d_values16; /* ... these: __half or __nv_bfloat16; NULL in fp32 */
+    const csr_matrix *host; /* its pattern in host memory, for a prepare that runs there */
     const row_stats *stats;
 } spmm_matrix;
 
 /* One prepared product: what `prepare` filled and `run` uses. */
 typedef struct spmm_plan {
     spmm_matrix A;
-    int N;                                  /* columns of B and C, any N >= 1 */
-    int tuning[MAX_TUNABLES];               /* the chosen value of each tunable, in order */
-    const int *d_row_order; /* A.rows row numbers: labs from 6 on take the rows in this order, and
+    int N;                    /* columns of B and C, any N >= 1 */
+    int tuning[MAX_TUNABLES]; /* the chosen value of each tunable, in order */
+    const int *d_row_order;   /* A.rows row numbers: labs from 6 on take the rows in this order, and
                                still store each at its own place; NULL: as they come */
     const struct spmm_contender *contender; /* whose plan it is: for code that serves several */
     void *state; /* what the lab's prepare leaves here; NULL if it has none */
@@ -48,6 +52,8 @@ typedef struct spmm_contender {
     /* Enqueues the product on `stream`. C holds garbage before and must be defined in full after:
      * whatever zeroing a kernel needs is part of run, and timed. Must not allocate. */
     cudaError_t (*run)(const spmm_plan *plan, const float *B, float *C, cudaStream_t stream);
+    /* The same in a 16-bit precision, in place of run: B and C are __half or __nv_bfloat16. */
+    cudaError_t (*run16)(const spmm_plan *plan, const void *B, void *C, cudaStream_t stream);
     /* Optional. Frees plan->state. */
     void (*release)(spmm_plan *plan);
 } spmm_contender;

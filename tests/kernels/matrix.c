@@ -64,13 +64,14 @@ static void evaluate_sweep(workbench *w, const contender *c, failure *f)
     while (tuning_next(c, &CHECK_ONLY, tuning));
 }
 
-/* All labs on one matrix at one width; failures[i] is of the i-th lab. */
-static void evaluate_labs(const csr_matrix *A, const device_info *device, int N, bool sweep,
-                          failure *failures)
+/* All labs of one precision on one matrix at one width; failures[i] is of the i-th lab. */
+static void evaluate_precision(const csr_matrix *A, const device_info *device, int N, bool sweep,
+                               enum precision precision, failure *failures)
 {
     error_text error;
     workbench w;
-    problem p = {.operation = contenders()->operation, .A = A, .N = N, .seed = 1};
+    problem p = {
+        .operation = contenders()->operation, .A = A, .N = N, .seed = 1, .precision = precision};
     row_stats_compute(A, &p.stats, &error);
     enum status status = p.operation->create(&p, &error);
     if (status == STATUS_OK) status = workbench_create(&w, &CHECK_ONLY, device, &p, &error);
@@ -78,6 +79,7 @@ static void evaluate_labs(const csr_matrix *A, const device_info *device, int N,
     for (const contender *c = contenders(); c; c = c->next) {
         if (!c->lab) continue;
         failure *f = &failures[i++];
+        if (c->precision != precision) continue;
         if (status != STATUS_OK) {
             f->any = true;
             snprintf(f->text, sizeof f->text, "N=%d: %.400s", N, error.text);
@@ -89,6 +91,16 @@ static void evaluate_labs(const csr_matrix *A, const device_info *device, int N,
     }
     if (status == STATUS_OK) workbench_destroy(&w);
     p.operation->destroy(&p);
+}
+
+static void evaluate_labs(const csr_matrix *A, const device_info *device, int N, bool sweep,
+                          failure *failures)
+{
+    bool used[NUM_PRECISIONS] = {false};
+    for (const contender *c = contenders(); c; c = c->next)
+        used[c->precision] |= c->lab > 0;
+    for (int p = 0; p < NUM_PRECISIONS; p++)
+        if (used[p]) evaluate_precision(A, device, N, sweep, (enum precision)p, failures);
 }
 
 static void test_shape(const shape *s, const device_info *device)

@@ -35,6 +35,7 @@ static enum status judge_all(const options *o, const device_info *device, const 
         workbench w;
         outcome out;
         if (!c->lab) continue; /* a vendor's library */
+        if (c->precision != p->precision) continue;
         /* A fresh workbench each, since some mutants spoil their inputs. */
         const enum status status = workbench_create(&w, o, device, p, error);
         if (status != STATUS_OK) return status;
@@ -53,14 +54,22 @@ int main(void)
     device_info device;
     error_text error;
     csr_matrix A = {0};
-    problem p = {.A = &A, .N = 100, .seed = 1, .operation = contenders()->operation};
+    row_stats stats = {0};
     enum status status = device_open(0, &device, &error);
     if (status == STATUS_OK) status = make_everything(&A, &error);
-    if (status == STATUS_OK) status = row_stats_compute(&A, &p.stats, &error);
-    if (status == STATUS_OK) status = p.operation->create(&p, &error);
-    for (int i = 0; i < num_passes && status == STATUS_OK; i++)
-        status = judge_all(&passes[i], &device, &p, &error);
-    if (p.own) p.operation->destroy(&p);
+    if (status == STATUS_OK) status = row_stats_compute(&A, &stats, &error);
+    for (int precision = 0; precision < NUM_PRECISIONS && status == STATUS_OK; precision++) {
+        problem p = {.A = &A,
+                     .stats = stats,
+                     .N = 100,
+                     .seed = 1,
+                     .precision = (enum precision)precision,
+                     .operation = contenders()->operation};
+        status = p.operation->create(&p, &error);
+        for (int i = 0; i < num_passes && status == STATUS_OK; i++)
+            status = judge_all(&passes[i], &device, &p, &error);
+        p.operation->destroy(&p);
+    }
     csr_free(&A);
     if (status != STATUS_OK) {
         fprintf(stderr, "mutants: %s\n", error.text);

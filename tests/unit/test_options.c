@@ -9,6 +9,7 @@
 
 static spmm_contender fake_labs[] = {
     {.base = {.lab = 1, .name = "one"}},
+    {.base = {.lab = 4, .name = "four_fp16", .precision = PRECISION_FP16}},
     {.base = {.lab = 2,
               .name = "two",
               .tunables = {{"D", "", {1, 2, 4}, 3}, {"C", "", {1, 2}, 2}}}},
@@ -155,6 +156,9 @@ static void rivals(void **state)
     assert_int_equal(parsed("--vs best").rivals, RIVALS_BEST);
     assert_int_equal(parsed("--vs default").rivals, RIVALS_DEFAULT);
     assert_int_equal(parsed("--vs none").rivals, RIVALS_NONE);
+    assert_int_equal(parsed("").precisions, 0);
+    assert_int_equal(parsed("--precision fp16").precisions, 1 << PRECISION_FP16);
+    assert_int_equal(parsed("--precision fp32").precisions, 1 << PRECISION_FP32);
     const options o = parsed("--vs lab2");
     assert_int_equal(o.rivals, RIVALS_LAB);
     assert_int_equal(o.rival_lab, 2);
@@ -279,6 +283,9 @@ static void bad_widths(void **state)
 static void bad_rivals(void **state)
 {
     (void)state;
+    assert_refuses("--precision bf16",
+                   "--precision bf16: no lab of this program has it (--list)");
+    assert_refuses("--precision half", "--precision half: choose fp32, fp16 or bf16");
     assert_refuses("--vs lab3", "--vs lab3: this program does not hold that lab (--list)");
     assert_refuses("--vs lab0", "--vs lab0: choose best, default, none or labK");
     assert_refuses("--vs lab", "--vs lab: choose best, default, none or labK");

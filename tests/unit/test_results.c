@@ -12,7 +12,6 @@
 static spmm_contender lab = {.base = {.operation = &spmm_operation,
                                       .lab = 4,
                                       .name = "tuning",
-                                      .precision = "fp32",
                                       .tunables = {{"D", "", {1, 2}, 2}, {"C", "", {4}, 1}}}};
 static const int TUNING[] = {2, 4};
 static const device_info DEVICE = {
@@ -218,6 +217,41 @@ static void sweep_rows(void **state)
         assert_speedup(r[i].speedup_lab_before, expected[i]);
 }
 
+/* The vendor is compared within a precision. A lab is compared with the nearest before in its own;
+ * the first one in 16 bits with the nearest before, and says so. */
+static void precisions_are_told_apart(void **state)
+{
+    (void)state;
+    static const char *const precision[] = {"fp32", "fp32", "fp32", "fp32", "fp32",
+                                            "fp16", "fp16", "fp16", "fp16", "bf16"};
+    row r[] = {lab_row(6, 9),
+               lab_row(7, 8),
+               lab_row(10, 4),
+               vendor_row("x", true, 12),
+               vendor_row("y", false, 10),
+               lab_row(8, 4),
+               lab_row(9, 2),
+               vendor_row("u", true, 20),
+               vendor_row("v", false, 6),
+               lab_row(8, 5)};
+    for (int i = 0; i < 10; i++)
+        strcpy(r[i].precision, precision[i]);
+    results_compare(r, 10);
+    static const double before[] = {NAN, 9.0 / 8, 2, NAN, NAN, 2, 2, NAN, NAN, 8.0 / 5};
+    for (int i = 0; i < 10; i++) {
+        const bool first_narrow = i == 5 || i == 9;
+        assert_speedup(r[i].speedup_lab_before, before[i]);
+        assert_string_equal(r[i].before_precision, first_narrow ? "fp32" : "");
+    }
+    assert_string_equal(r[2].vendor_best, "y");
+    assert_speedup(r[2].speedup_vendor_best, 2.5);
+    assert_string_equal(r[6].vendor_best, "v");
+    assert_speedup(r[6].speedup_vendor_best, 3.0);
+    assert_string_equal(r[6].vendor_default, "u");
+    assert_speedup(r[6].speedup_vendor_default, 10.0);
+    assert_string_equal(r[9].vendor_best, ""); /* none was asked in bf16 */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -228,6 +262,7 @@ int main(void)
         cmocka_unit_test(one_vendor_is_no_best),
         cmocka_unit_test(rows_without_time),
         cmocka_unit_test(sweep_rows),
+        cmocka_unit_test(precisions_are_told_apart),
     };
     return cmocka_run_group_tests_name("results", tests, NULL, NULL);
 }

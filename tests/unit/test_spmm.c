@@ -1,6 +1,6 @@
 /*
  * test_spmm.c - the SpMM operation: its oracle and error bound against sums of another kind, its
- * inputs, its cost model, and what it refuses.
+ * inputs, its cost model, what it refuses, and the same in 16 bits.
  */
 #include "fixture.h"
 
@@ -9,13 +9,20 @@
 
 enum { ROW_PTR, COL_IDX, VALUES, B_DENSE };
 
-static void create(problem *p, const csr_matrix *A, int N, uint64_t seed)
+static void create_in(enum precision precision, problem *p, const csr_matrix *A, int N,
+                      uint64_t seed)
 {
     error_text error;
-    *p = (problem){.operation = &spmm_operation, .A = A, .N = N, .seed = seed};
+    *p = (problem){
+        .operation = &spmm_operation, .A = A, .N = N, .seed = seed, .precision = precision};
     if (row_stats_compute(A, &p->stats, &error) != STATUS_OK ||
         p->operation->create(p, &error) != STATUS_OK)
         fail_msg("%s", error.text);
+}
+
+static void create(problem *p, const csr_matrix *A, int N, uint64_t seed)
+{
+    create_in(PRECISION_FP32, p, A, N, seed);
 }
 
 static const float *floats(const problem *p, int input)
@@ -383,12 +390,161 @@ static void contenders_are_sorted(void **state)
         contender_register(&all[i].base, &spmm_operation);
     for (const contender *c = contenders(); c; c = c->next) {
         assert_ptr_equal(c->operation, &spmm_operation);
-        assert_string_equal(c->precision, "fp32");
+        assert_int_equal(c->precision, PRECISION_FP32);
         if (c->lab == 0 && strncmp(c->name, "vendor", 6) != 0) continue; /* the real one's */
         assert_true(found < sizeof order / sizeof order[0]);
         assert_string_equal(c->name, order[found++]);
     }
     assert_int_equal(found, sizeof order / sizeof order[0]);
+}
+
+/* ---- 16 bits --------------------------------------------------------------------------------- */
+
+/* An input as floats; the caller frees it. */
+static float *widened(const problem *p, int input)
+{
+    const operand *in = &p->inputs[input];
+    float *x = malloc(2 * in->bytes + 1);
+    precision_widen(p->precision, in->data, x, in->bytes / 2);
+    return x;
+}
+
+/* The inputs of fp32, each rounded to the nearest number, and two bytes an element. */
+static void narrow_inputs(void **state)
+{
+    (void)state;
+    for (int precision = PRECISION_FP16; precision <= PRECISION_BF16; precision++)
+        for (int with_values = 0; with_values < 2; with_values++) {
+            csr_matrix A = random_matrix(3, 30, 60, 200, with_values);
+            problem exact, p;
+            create(&exact, &A, 7, 5);
+            create_in((enum precision)precision, &p, &A, 7, 5);
+            for (int input = VALUES; input <= B_DENSE; input++) {
+                float *x = widened(&p, input);
+                assert_int_equal(p.inputs[input].element, 2);
+                assert_int_equal(2 * p.inputs[input].bytes, exact.inputs[input].bytes);
+                for (size_t k = 0; k < p.inputs[input].bytes / 2; k++) {
+                    const float rounded = precision_round(p.precision, floats(&exact, input)[k]);
+                    assert_true(x[k] == rounded || (isnan(x[k]) && isnan(rounded)));
+                }
+                free(x);
+            }
+            assert_int_equal(p.inputs[ROW_PTR].bytes, exact.inputs[ROW_PTR].bytes);
+            assert_int_equal(p.inputs[COL_IDX].element, 4);
+            exact.operation->destroy(&exact);
+            p.operation->destroy(&p);
+            csr_free(&A);
+        }
+}
+
+/* What lies within the bound: the sum in fp32, rounded once. What does not: a sum that is rounded to
+ * 16 bits after each term, or one with a term forgotten. */
+static void narrow_bound(void **state)
+{
+    (void)state;
+    int rounded_often = 0, without_one = 0, sums = 0;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        const enum precision precision = seed % 2 ? PRECISION_FP16 : PRECISION_BF16;
+        csr_matrix A = random_matrix(seed, 30, 200, 3000, false);
+        problem p;
+        double want[5], bound[5];
+        create_in(precision, &p, &A, 5, seed);
+        float *values = widened(&p, VALUES), *B = widened(&p, B_DENSE);
+        for (int64_t i = 0; i < A.rows; i++) {
+            p.operation->oracle(&p, i, want, bound);
+            const int64_t start = A.row_ptr[i], n = A.row_ptr[i + 1] - start;
+            for (int j = 0; j < 5; j++) {
+                float fused = 0, forward = 0, narrow = 0, without_first = 0;
+                if (n == 0) assert_true(want[j] == 0 && bound[j] == 0);
+                for (int64_t k = 0; k < n; k++) {
+                    const float a = values[start + k], b = B[(size_t)A.col_idx[start + k] * 5 + j];
+                    fused = fmaf(a, b, fused);
+                    forward += a * b;
+                    narrow = precision_round(precision, fmaf(a, b, narrow));
+                    if (k) without_first = fmaf(a, b, without_first);
+                }
+                assert_true(fabs(precision_round(precision, fused) - want[j]) <= bound[j]);
+                assert_true(fabs(precision_round(precision, forward) - want[j]) <= bound[j]);
+                if (n < 16) continue;
+                sums++;
+                rounded_often += fabs(narrow - want[j]) <= bound[j];
+                without_one +=
+                    fabs(precision_round(precision, without_first) - want[j]) <= bound[j];
+            }
+        }
+        free(values);
+        free(B);
+        p.operation->destroy(&p);
+        csr_free(&A);
+    }
+    assert_true(sums > 1000);
+    assert_in_range(rounded_often, 0, sums / 2);
+    assert_in_range(without_one, 0, sums / 20);
+}
+
+static void narrow_cost(void **state)
+{
+    (void)state;
+    csr_matrix A = full_pattern(3, 5);
+    problem p;
+    cost_model m;
+    create_in(PRECISION_FP16, &p, &A, 2, 1);
+    p.operation->cost(&p, &m);
+    assert_true(m.flops == 2 * 15 * 2);
+    assert_true(m.compulsory_bytes == 15 * 6 + 4 * 4 + 5 * 2 * 2 + 3 * 2 * 2);
+    assert_true(m.gather_bytes == 15 * 6 + 4 * 4 + 15 * 2 * 2 + 3 * 2 * 2);
+    assert_true(m.gather_span == 5 * 2 * 2);
+    assert_true(m.gather_row == 2 * 2);
+    p.operation->destroy(&p);
+    csr_free(&A);
+}
+
+/* One row of `count` nonzeros of that value. */
+static csr_matrix one_row(int64_t count, float value)
+{
+    csr_matrix A;
+    error_text error;
+    assert_int_equal(csr_alloc(&A, 1, count, count, true, &error), STATUS_OK);
+    A.row_ptr[1] = count;
+    for (int64_t k = 0; k < count; k++) {
+        A.col_idx[k] = (int32_t)k;
+        A.values[k] = value;
+    }
+    return A;
+}
+
+/* A row that could be too large is refused only if its result is. */
+static void results_must_fit_fp16(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t count;
+        float value;
+        const char *refusal; /* NULL: none */
+    } cases[] = {
+        {1, 65519, NULL},
+        {1, 65520, "row 0: the value 65520 overflows fp16"},
+        {100, 60000, "overflows fp16"}, /* some 60000 * sqrt(100 / 3) */
+        {100, 600, NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        csr_matrix A = one_row(cases[i].count, cases[i].value);
+        for (int precision = 0; precision < NUM_PRECISIONS; precision++) {
+            problem p = {.operation = &spmm_operation,
+                         .A = &A,
+                         .N = 9,
+                         .seed = 1,
+                         .precision = (enum precision)precision};
+            error_text error = {""};
+            const enum status status = p.operation->create(&p, &error);
+            const bool refused = precision == PRECISION_FP16 && cases[i].refusal;
+            assert_int_equal(status, refused ? STATUS_DATASET : STATUS_OK);
+            if (refused && !strstr(error.text, cases[i].refusal)) fail_msg("'%s'", error.text);
+            if (refused) assert_null(p.own);
+            p.operation->destroy(&p);
+        }
+        csr_free(&A);
+    }
 }
 
 int main(void)
@@ -408,6 +564,10 @@ int main(void)
         cmocka_unit_test(inputs_must_fit_the_memory),
         cmocka_unit_test(tunables_are_chosen),
         cmocka_unit_test(contenders_are_sorted),
+        cmocka_unit_test(narrow_inputs),
+        cmocka_unit_test(narrow_bound),
+        cmocka_unit_test(narrow_cost),
+        cmocka_unit_test(results_must_fit_fp16),
     };
     return cmocka_run_group_tests_name("spmm", tests, NULL, NULL);
 }

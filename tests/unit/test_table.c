@@ -118,6 +118,19 @@ static void timed(void **state)
         "\n");
 }
 
+/* The first lab in 16 bits is beside one in 32. */
+static void across_precisions(void **state)
+{
+    (void)state;
+    row rows[] = {timed_row(8, "mixed_fp16", 0.1)};
+    const outcome outcomes[1] = {0};
+    strcpy(rows[0].precision, "fp16");
+    strcpy(rows[0].before_precision, "fp32");
+    char *text = printed(rows, outcomes, 1);
+    assert_non_null(strstr(text, "  spmm, N = 64, fp16, seed 1"));
+    assert_non_null(strstr(text, "\nlab before: in fp32\n"));
+}
+
 /* Without a GPU: no times, and no columns that need them; a sweep names each line's settings. */
 static void simt(void **state)
 {
@@ -248,6 +261,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(timed),
+        cmocka_unit_test(across_precisions),
         cmocka_unit_test(simt),
         cmocka_unit_test(failures),
         cmocka_unit_test(verdicts),

@@ -41,7 +41,6 @@ static spmm_contender lab = {
     .base = {.operation = &spmm_operation,
              .lab = 4,
              .name = "tuning",
-             .precision = "fp32",
              .tunables = {{.name = "D", .values = {1, 2, 4}, .num_values = 3},
                           {.name = "C", .values = {1, 2}, .num_values = 2},
                           {.name = "HOST",
@@ -54,7 +53,7 @@ static spmm_contender lab = {
     .run = run,
 };
 static spmm_contender plain = {
-    .base = {.operation = &spmm_operation, .lab = 1, .name = "plain", .precision = "fp32"}};
+    .base = {.operation = &spmm_operation, .lab = 1, .name = "plain"}};
 
 /* The settings of a contender's turns, one after the other. */
 static void assert_turns(const contender *c, const options *o, const char *expected)

@@ -164,7 +164,7 @@ static void release(spmm_plan *plan)
 }
 
 static spmm_contender subject = {
-    .base = {.operation = &spmm_operation, .lab = 1, .name = "subject", .precision = "fp32"},
+    .base = {.operation = &spmm_operation, .lab = 1, .name = "subject"},
     .prepare = prepare,
     .run = run,
     .release = release,
