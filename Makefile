@@ -69,8 +69,8 @@ NVCCFLAGS_ALL := -std=c++20 $(if $(filter 1,$(DEBUG)),-O0 -g -G,-O3 -g -lineinfo
              $(if $(filter 1,$(WERROR)),-Werror all-warnings) $(INCLUDES)
 CFLAGS_ALL += -isystem $(CUDA_HOME)/include -DBACKEND_CUDA
 CUDA_LIBDIR := $(firstword $(wildcard $(CUDA_HOME)/lib64 $(CUDA_HOME)/lib))
-LDLIBS_ALL += -L$(CUDA_LIBDIR) -Wl,-rpath,$(CUDA_LIBDIR) -lcusparse -lcudart_static -ldl -lrt
-BACKEND_SOURCES := $(wildcard common/baselines/*.c)
+LDLIBS_ALL += -L$(CUDA_LIBDIR) -Wl,-rpath,$(CUDA_LIBDIR) -lcusparse -lcublas -lcudart_static -ldl -lrt
+BACKEND_SOURCES := $(wildcard common/baselines/*.c common/baselines/*.cu)
 else
 INCLUDES += -Icommon/simt/include
 CFLAGS_ALL += -Icommon/simt/include

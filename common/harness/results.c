@@ -62,6 +62,7 @@ row result_row(const dataset *d, const problem *p, const contender *c, const int
     row r = {
         .lab = c->lab,
         .is_vendor_default = c->vendor_default,
+        .is_dense = c->dense,
         .rows = p->A->rows,
         .cols = p->A->cols,
         .nnz = p->A->nnz,
@@ -119,7 +120,7 @@ void results_compare(row *rows, size_t count)
     const row *best = NULL, *standard = NULL;
     int vendors = 0;
     for (size_t i = 0; i < count; i++) {
-        if (rows[i].lab || isnan(rows[i].median_ms)) continue;
+        if (rows[i].lab || rows[i].is_dense || isnan(rows[i].median_ms)) continue;
         best = faster(best, &rows[i]);
         if (rows[i].is_vendor_default) standard = &rows[i];
         vendors++;

@@ -15,7 +15,7 @@ enum { ROW_SCHEMA = 1 }; /* raised whenever a field is renamed, removed or chang
 /* Numbers that were not measured are NAN: an empty CSV cell, null in JSON, "-" in the table. */
 typedef struct row {
     int lab; /* 0: a vendor's library */
-    bool is_vendor_default;
+    bool is_vendor_default, is_dense;
     char contender[48];
     char operation[16], precision[8];
     char dataset[128], origin[12], source[256];

@@ -273,9 +273,11 @@ static cudaError_t mend_surroundings(const workbench *w)
 
 static bool can_run(const workbench *w, const contender *c, outcome *out)
 {
-    if (c->min_compute_capability <= w->device->compute_capability) return true;
-    return set_back(out, STATUS_SKIPPED, "needs a GPU of compute capability %d.%d or newer",
-                    c->min_compute_capability / 10, c->min_compute_capability % 10);
+    if (c->min_compute_capability > w->device->compute_capability)
+        return set_back(out, STATUS_SKIPPED, "needs a GPU of compute capability %d.%d or newer",
+                        c->min_compute_capability / 10, c->min_compute_capability % 10);
+    const char *reason = c->unsuited ? c->unsuited(w->problem) : NULL;
+    return !reason || set_back(out, STATUS_SKIPPED, "%s", reason);
 }
 
 void workbench_evaluate(workbench *w, const contender *c, const int *tuning, outcome *out)

@@ -392,6 +392,29 @@ static void newer_device_needed(void **state)
     subject.base.min_compute_capability = 0;
 }
 
+static const char *too_wide(const problem *on)
+{
+    return on->N == N ? "too wide for it" : NULL;
+}
+
+static const char *not_too_wide(const problem *on)
+{
+    return on->N == N + 1 ? "too wide for it" : NULL;
+}
+
+static void unsuited_problem_is_skipped(void **state)
+{
+    (void)state;
+    subject.base.unsuited = too_wide;
+    outcome out = evaluate(NONE, &CHECK);
+    assert_outcome(&out, STATUS_SKIPPED, "too wide for it");
+    assert_int_equal(prepared, 0);
+    subject.base.unsuited = not_too_wide;
+    out = evaluate(NONE, &CHECK);
+    assert_outcome(&out, STATUS_OK, "");
+    subject.base.unsuited = NULL;
+}
+
 /* ---- creating a workbench -------------------------------------------------------------------- */
 
 static void too_little_device_memory(void **state)
@@ -444,6 +467,7 @@ int main(void)
         cmocka_unit_test(errors),
         cmocka_unit_test(errors_name_their_place),
         cmocka_unit_test(newer_device_needed),
+        cmocka_unit_test(unsuited_problem_is_skipped),
         cmocka_unit_test(too_little_device_memory),
         cmocka_unit_test(empty_problem),
     };
