@@ -287,6 +287,7 @@ void workbench_evaluate(workbench *w, const contender *c, const int *tuning, out
     memcpy(out->tuning, tuning, contender_num_tunables(c) * sizeof *tuning);
     (void)cudaGetLastError(); /* what an earlier contender left behind is not this one's */
     if (!can_run(w, c, out)) return;
+    w->reference.bound_factor = c->bound_factor;
     bool right =
         prepare(&t, c) && (!w->options->check || check_first_run(&t)) && check_later_runs(&t);
     if (t.instance) {
@@ -364,6 +365,7 @@ bool workbench_inspect(workbench *w, const contender *c, const int *tuning, outc
     memcpy(out->tuning, tuning, contender_num_tunables(c) * sizeof *tuning);
     (void)cudaGetLastError();
     if (!can_run(w, c, out)) return true;
+    w->reference.bound_factor = c->bound_factor;
     all->reset();
     name_arrays(w, all);
     bool right = prepare_traced(&t, c, all) && run_traced(&t, all);

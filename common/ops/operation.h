@@ -44,6 +44,9 @@ typedef struct contender {
     bool vendor_default;               /* what the vendor's library picks if one does not choose */
     bool dense;                        /* works on A with its zeros: shown beside the others, never
                                           taken for the vendor's best or default */
+    /* Optional, for one that rounds its operands: how many times the operation's bound its error may
+     * be. 0: no more than the bound. */
+    double bound_factor;
     /* Optional. Why it cannot take this problem, in half a sentence; NULL: it can. */
     const char *(*unsuited)(const struct problem *p);
     tunable tunables[MAX_TUNABLES]; /* ends with the first without a name */
