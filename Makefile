@@ -69,8 +69,8 @@ NVCCFLAGS_ALL := -std=c++20 $(if $(filter 1,$(DEBUG)),-O0 -g -G,-O3 -g -lineinfo
              $(if $(filter 1,$(WERROR)),-Werror all-warnings) $(INCLUDES)
 CFLAGS_ALL += -isystem $(CUDA_HOME)/include -DBACKEND_CUDA
 CUDA_LIBDIR := $(firstword $(wildcard $(CUDA_HOME)/lib64 $(CUDA_HOME)/lib))
-LDLIBS_ALL += -L$(CUDA_LIBDIR) -Wl,-rpath,$(CUDA_LIBDIR) -lcusparse -lcudart_static -ldl -lrt
-BACKEND_SOURCES := $(wildcard common/baselines/*.c)
+LDLIBS_ALL += -L$(CUDA_LIBDIR) -Wl,-rpath,$(CUDA_LIBDIR) -lcusparse -lcublas -lcudart_static -ldl -lrt
+BACKEND_SOURCES := $(wildcard common/baselines/*.c common/baselines/*.cu)
 else
 INCLUDES += -Icommon/simt/include
 CFLAGS_ALL += -Icommon/simt/include
@@ -102,7 +102,9 @@ object = $(patsubst %,$(OUT)/%.o,$(1))
 traced = $(patsubst $(OUT)/%.cu.o,$(OUT)/traced/%.cu.o,$(1))
 LAB_MAIN := common/harness/main.c
 LIMITS_MAIN := common/limits/limits.cu
-COMMON_SOURCES := $(filter-out $(LAB_MAIN) $(LIMITS_MAIN) common/baselines/% common/simt/% common/profiler/%,\
+LABSTAT_MAIN := common/labstat/labstat.c
+MAINS := $(LAB_MAIN) $(LIMITS_MAIN) $(LABSTAT_MAIN)
+COMMON_SOURCES := $(filter-out $(MAINS) common/baselines/% common/simt/% common/profiler/%,\
                   $(wildcard common/*/*.c common/*/*.cu)) $(BACKEND_SOURCES)
 COMMON := $(call object,$(COMMON_SOURCES))
 
@@ -147,11 +149,15 @@ help: ## Show this help
 
 # labN: ## Build one lab and leave it here: make lab3 && ./lab3 arxiv 32
 
-all: programs $(LABS) ## Build every lab and tool
-programs: $(addprefix $(OUT)/,$(LABS) limits convert) $(TWINS) ## The same, in build/ alone
+# labstat: ## Build the statistics tool: make labstat && ./labstat set:rnn
+
+all: programs $(LABS) labstat ## Build every lab and tool
+programs: $(addprefix $(OUT)/,$(LABS) labstat limits convert) $(TWINS) ## The same, in build/ alone
 
 # A program in the root is a copy of the one in build/, taken again when the backend changes.
 $(LABS): %: $(OUT)/% $(if $(TWINS),$(OUT)/traced/%) $(BUILD)/backend
+	$(Q)cp -f $< $@
+labstat: $(OUT)/labstat $(BUILD)/backend
 	$(Q)cp -f $< $@
 
 ##@ Check
@@ -199,7 +205,7 @@ diff: ## Show what a lab changes from the one before: make diff LAB=3
 	@scripts/diff-lab $(LAB)
 
 clean: ## Remove everything that was built
-	$(Q)rm -rf $(BUILD) $(LABS)
+	$(Q)rm -rf $(BUILD) $(LABS) labstat
 
 # ---- rules -------------------------------------------------------------------------------------
 
@@ -265,6 +271,8 @@ $(TWINS): $(call object,$(LAB_MAIN)) $(TRACED_COMMON)
 # Linked after its program, so that an older twin is an outdated one (common/harness/twin.c).
 $(TWINS): $(OUT)/traced/%: $(OUT)/%
 $(OUT)/limits: $(call object,$(LIMITS_MAIN)) $(COMMON)
+	$(link)
+$(OUT)/labstat: $(call object,$(LABSTAT_MAIN)) $(COMMON)
 	$(link)
 $(OUT)/convert: $(call object,datasets/convert.c) $(COMMON)
 	$(link)

@@ -63,6 +63,7 @@ row result_row(const dataset *d, const problem *p, const contender *c, const int
     row r = {
         .lab = c->lab,
         .is_vendor_default = c->vendor_default,
+        .is_dense = c->dense,
         .rows = p->A->rows,
         .cols = p->A->cols,
         .nnz = p->A->nnz,
@@ -122,7 +123,8 @@ static void compare_with_vendor(row *r, const row *rows, size_t count)
     int vendors = 0;
     for (size_t i = 0; i < count; i++) {
         const row *v = &rows[i];
-        if (v->lab || isnan(v->median_ms) || strcmp(v->precision, r->precision) != 0) continue;
+        if (v->lab || v->is_dense || isnan(v->median_ms) || strcmp(v->precision, r->precision) != 0)
+            continue;
         best = faster(best, v);
         if (v->is_vendor_default) standard = v;
         vendors++;

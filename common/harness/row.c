@@ -158,7 +158,7 @@ static bool number_text(const row *r, int field, char *text, size_t bytes)
 }
 
 /* RFC 4180: a cell with a comma, a quote or a line break is quoted, quotes are doubled. */
-static void csv_text(FILE *out, const char *text)
+void csv_text(FILE *out, const char *text)
 {
     if (!text[strcspn(text, ",\"\r\n")]) {
         fputs(text, out);

@@ -15,7 +15,7 @@ enum { ROW_SCHEMA = 1 }; /* raised whenever a field is renamed, removed or chang
 /* Numbers that were not measured are NAN: an empty CSV cell, null in JSON, "-" in the table. */
 typedef struct row {
     int lab; /* 0: a vendor's library */
-    bool is_vendor_default;
+    bool is_vendor_default, is_dense;
     char contender[48];
     char operation[16], precision[8];
     char dataset[128], origin[12], source[256];
@@ -70,6 +70,9 @@ void row_list_free(row_list *list);
  * names may hold any) become U+FFFD. */
 void rows_write_csv(FILE *out, const row *rows, size_t count);
 void rows_write_json(FILE *out, const row *rows, size_t count);
+
+/* One cell of such a CSV. */
+void csv_text(FILE *out, const char *text);
 
 /* Whether rows may be written to `path`: STATUS_USAGE if they would replace something else, a dataset
  * for example. Both formats begin with the word "schema". */

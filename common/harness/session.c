@@ -350,7 +350,8 @@ static enum status run_datasets(session *s, error_text *error)
     if (status != STATUS_OK) return status;
     s->have_limits = limits_load(s->device.name, &s->limits);
     status = choose_entries(s, error);
-    if (status == STATUS_OK) status = dataset_expand(s->options->dataset, &names, &count, error);
+    if (status == STATUS_OK)
+        status = dataset_expand(s->options->dataset, s->options->data_dir, &names, &count, error);
     if (status != STATUS_OK) return status;
     s->steps = count * s->options->num_N * s->num_entries;
     for (size_t i = 0; i < count; i++) {

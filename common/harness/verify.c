@@ -85,26 +85,29 @@ static void comparison_init(comparison *c)
 
 /* Compares one row and adds it to the counts of the calling thread; sets bad_col[j] where column j
  * is wrong. */
-static void compare_row(const problem *p, int64_t row, const float *got, const double *want,
+static void compare_row(const reference *ref, int64_t row, const float *got, const double *want,
                         const float *bound, comparison *c, uint8_t *bad_col)
 {
+    const problem *p = ref->problem;
+    const double factor = ref->bound_factor > 0 ? ref->bound_factor : 1;
     const int64_t length = p->operation->row_length(p, row);
     int64_t bad_before = c->bad;
     for (int64_t j = 0; j < p->out_cols; j++) {
+        const double limit = factor * bound[j];
         const double error = fabs((double)got[j] - want[j]);
-        if (error <= bound[j]) {
-            if (error > c->worst * bound[j]) c->worst = error / bound[j];
+        if (error <= limit) {
+            if (error > c->worst * limit) c->worst = error / limit;
             continue;
         }
-        c->worst = bound[j] > 0 && isfinite(error) ? fmax(c->worst, error / bound[j]) : INFINITY;
+        c->worst = limit > 0 && isfinite(error) ? fmax(c->worst, error / limit) : INFINITY;
         if (c->bad < SHOWN_ERRORS)
-            c->shown[c->bad] = (wrong_element){row, j, length, want[j], bound[j], got[j]};
+            c->shown[c->bad] = (wrong_element){row, j, length, want[j], limit, got[j]};
         c->bad++;
         bad_col[j] = 1;
         c->unwritten += is_unwritten(got[j]);
         c->not_finite += !isfinite(got[j]) && !is_unwritten(got[j]);
         c->zero += got[j] == 0;
-        c->doubled += fabs((double)got[j] - 2 * want[j]) <= 2 * bound[j];
+        c->doubled += fabs((double)got[j] - 2 * want[j]) <= 2 * limit;
     }
     c->elements += p->out_cols;
     if (c->bad > bad_before) {
@@ -182,13 +185,13 @@ enum status verify(const reference *ref, const float *got, comparison *result, e
             const size_t at = (size_t)row * cols;
             if (!ready) continue;
             if (ref->value) {
-                compare_row(p, row, got + at, ref->value + at, ref->bound + at, &part,
+                compare_row(ref, row, got + at, ref->value + at, ref->bound + at, &part,
                             part_bad_col);
             } else {
                 p->operation->oracle(p, row, want, exact);
                 for (int64_t j = 0; j < cols; j++)
                     bound[j] = round_up(exact[j]);
-                compare_row(p, row, got + at, want, bound, &part, part_bad_col);
+                compare_row(ref, row, got + at, want, bound, &part, part_bad_col);
             }
         }
 #pragma omp critical

@@ -10,8 +10,9 @@
  * comparison. */
 typedef struct reference {
     const problem *problem;
-    double *value; /* out_rows x out_cols, or NULL: recompute */
-    float *bound;  /* the same shape, rounded up */
+    double *value;       /* out_rows x out_cols, or NULL: recompute */
+    float *bound;        /* the same shape, rounded up */
+    double bound_factor; /* errors may be this many times the bound; 0: 1 */
 } reference;
 
 enum { SHOWN_ERRORS = 5 };

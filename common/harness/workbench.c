@@ -283,9 +283,11 @@ static cudaError_t mend_surroundings(const workbench *w)
 
 static bool can_run(const workbench *w, const contender *c, outcome *out)
 {
-    if (c->min_compute_capability <= w->device->compute_capability) return true;
-    return set_back(out, STATUS_SKIPPED, "needs a GPU of compute capability %d.%d or newer",
-                    c->min_compute_capability / 10, c->min_compute_capability % 10);
+    if (c->min_compute_capability > w->device->compute_capability)
+        return set_back(out, STATUS_SKIPPED, "needs a GPU of compute capability %d.%d or newer",
+                        c->min_compute_capability / 10, c->min_compute_capability % 10);
+    const char *reason = c->unsuited ? c->unsuited(w->problem) : NULL;
+    return !reason || set_back(out, STATUS_SKIPPED, "%s", reason);
 }
 
 void workbench_evaluate(workbench *w, const contender *c, const int *tuning, outcome *out)
@@ -295,6 +297,7 @@ void workbench_evaluate(workbench *w, const contender *c, const int *tuning, out
     memcpy(out->tuning, tuning, contender_num_tunables(c) * sizeof *tuning);
     (void)cudaGetLastError(); /* what an earlier contender left behind is not this one's */
     if (!can_run(w, c, out)) return;
+    w->reference.bound_factor = c->bound_factor;
     bool right =
         prepare(&t, c) && (!w->options->check || check_first_run(&t)) && check_later_runs(&t);
     if (t.instance) {
@@ -373,6 +376,7 @@ bool workbench_inspect(workbench *w, const contender *c, const int *tuning, outc
     memcpy(out->tuning, tuning, contender_num_tunables(c) * sizeof *tuning);
     (void)cudaGetLastError();
     if (!can_run(w, c, out)) return true;
+    w->reference.bound_factor = c->bound_factor;
     all->reset();
     name_arrays(w, all);
     bool right = prepare_traced(&t, c, all) && run_traced(&t, all);

@@ -78,11 +78,25 @@ static enum status open_entry(const registry *r, const registry_entry *e, const 
     return check_counts(e, data, error);
 }
 
+/* What to call a file: by its name alone, or by its path in an unpacked DLMC, where a layer has the
+ * same name under every sparsity. */
+static void name_file(const char *path, dataset *data)
+{
+    static const char folder[] = "/dlmc/", suffix[] = ".smtx";
+    const char *below = strstr(path, folder), *slash = strrchr(path, '/');
+    if (!below) {
+        copy_text(data->name, sizeof data->name, slash && slash[1] ? slash + 1 : path);
+        return;
+    }
+    copy_text(data->name, sizeof data->name, below + strlen(folder));
+    char *end = strstr(data->name, suffix);
+    if (end) *end = '\0';
+}
+
 static enum status open_path(const char *path, enum dataset_origin origin, dataset *data,
                              error_text *error)
 {
-    const char *slash = strrchr(path, '/');
-    copy_text(data->name, sizeof data->name, slash && slash[1] ? slash + 1 : path);
+    name_file(path, data);
     copy_text(data->source, sizeof data->source, path);
     data->origin = origin;
     return matrix_read(path, &data->matrix, error);

@@ -17,7 +17,8 @@ enum dataset_origin {
 };
 
 typedef struct dataset {
-    char name[128]; /* "arxiv", "web.mtx", "rand:rows=1000,deg=8" */
+    char name[128]; /* "arxiv", "web.mtx", "rand:rows=1000,deg=8"; of a file below a folder "dlmc"
+                       its path from there, without .smtx: layers have the same name in many */
     enum dataset_origin origin;
     char source[1024]; /* the file's path, or the generator with every parameter spelled out */
     csr_matrix matrix;
@@ -28,7 +29,7 @@ const char *dataset_origin_name(enum dataset_origin origin);
 
 /* Opens what `spec` names:
  *   NULL                     the bundled sample
- *   arxiv, opt-13b.fc1 ...   a name of datasets/registry.tsv: its file in data_dir (may be NULL),
+ *   arxiv, rnn.gru-2048-0.8  a name of datasets/registry.tsv, or of generated_sets.h: its file in data_dir (may be NULL),
  *                            then $SPMM_DATA_DIR, then datasets/data/; else its stand-in
  *   rand:... weights:...     a generator
  *   a path                   a file of any format in reader.h, or a lab-format base name
@@ -39,14 +40,21 @@ const char *dataset_origin_name(enum dataset_origin origin);
 enum status dataset_open(const char *spec, const char *data_dir, dataset *data, error_text *error);
 void dataset_close(dataset *data);
 
-/* The members of a set ("set:graphs"), in registry order; any other spec, NULL too, is a set of
- * itself.
- * *names is an array of `*count` strings, to be freed with dataset_names_free. */
-enum status dataset_expand(const char *spec, char ***names, size_t *count, error_text *error);
+/* The matrices that `spec` stands for, each a spec for dataset_open:
+ *   set:graphs           the members of a set, in registry order
+ *   set:rnn/lstm/0.9     those of them whose names hold every one of these words
+ *   set:dlmc/rn50        the .smtx files below the first of data_dir, $SPMM_DATA_DIR and
+ *                        datasets/data/ that has any; words are looked for in their paths
+ *   a folder             the matrix files in it and below, by path
+ *   anything else        itself, NULL too
+ * *names is an array of `*count` strings, to be freed with dataset_names_free. STATUS_DATASET for an
+ * unknown set, with the nearest one, and where there would be no member. */
+enum status dataset_expand(const char *spec, const char *data_dir, char ***names, size_t *count,
+                           error_text *error);
 void dataset_names_free(char **names, size_t count);
 
 /* Writes what a user can name, for --list: the registry with counts, sets and whether the real file
- * is here, the generators with their keys, and the file formats. Writes nothing where a folder that
+ * is here, a line for each set that a rule makes, the generators with their keys, and the file formats. Writes nothing where a folder that
  * the user named, or the registry, is not there (STATUS_DATASET). */
 enum status dataset_list(FILE *out, const char *data_dir, error_text *error);
 

@@ -1,10 +1,10 @@
 /*
- * dataset_list.c - the names a user can give: the members of sets, and the text of --list.
+ * dataset_list.c - the names a user can give: the text of --list.
  */
 #include "matrix/dataset.h"
 #include "matrix/dataset_search.h"
 #include "matrix/generate.h"
-#include "matrix/nearest.h"
+#include "matrix/generated_sets.h"
 #include "matrix/reader.h"
 #include "matrix/registry.h"
 
@@ -12,82 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_SETS = 32 };
-
-/* The different sets of the registry, in the order in which they first occur. */
-static size_t list_sets(const registry *r, const char *sets[MAX_SETS])
-{
-    size_t count = 0;
-    for (size_t i = 0; i < r->count; i++) {
-        size_t k = 0;
-        while (k < count && strcmp(sets[k], r->entry[i].set) != 0)
-            k++;
-        if (k == count && count < MAX_SETS) sets[count++] = r->entry[i].set;
-    }
-    return count;
-}
-
-static enum status refuse_set(const registry *r, const char *set, error_text *error)
-{
-    const char *sets[MAX_SETS];
-    const char *near = nearest_match(set, sets, list_sets(r, sets));
-    return fail(error, STATUS_DATASET, "set:%s: no such set%s%s%s (--list shows the names)", set,
-                near ? "; did you mean set:" : "", near ? near : "", near ? "?" : "");
-}
-
-/* ---- sets --------------------------------------------------------------------------------- */
-
-static enum status expand_set(const registry *r, const char *set, char **names, size_t *count,
-                              error_text *error)
-{
-    for (size_t i = 0; i < r->count; i++) {
-        if (strcmp(r->entry[i].set, set) != 0) continue;
-        names[*count] = strdup(r->entry[i].name);
-        if (!names[*count]) return fail(error, STATUS_MEMORY, "no memory");
-        ++*count;
-    }
-    return *count > 0 ? STATUS_OK : refuse_set(r, set, error);
-}
-
-enum status dataset_expand(const char *spec, char ***names, size_t *count, error_text *error)
-{
-    registry r;
-    *count = 0;
-    *names = NULL;
-    enum status status = registry_load(&r, error);
-    if (status != STATUS_OK) return status;
-    *names = calloc(r.count + 1, sizeof **names);
-    if (!*names) {
-        status = fail(error, STATUS_MEMORY, "no memory");
-    } else if (spec && dataset_is_set(spec)) {
-        status = expand_set(&r, strchr(spec, ':') + 1, *names, count, error);
-    } else {
-        *count = 1;
-        if (spec && !((*names)[0] = strdup(spec))) status = fail(error, STATUS_MEMORY, "no memory");
-    }
-    registry_free(&r);
-    if (status == STATUS_OK) return status;
-    dataset_names_free(*names, *count);
-    *names = NULL;
-    *count = 0;
-    return status;
-}
-
-void dataset_names_free(char **names, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        free(names[i]);
-    free(names);
-}
-
-/* ---- --list ------------------------------------------------------------------------------- */
-
 static void list_entries(FILE *out, const registry *r, const dataset_search *s)
 {
     fprintf(out, "%-18s %9s %9s %11s  %s\n", "dataset", "rows", "cols", "nnz",
             "real file, or a stand-in");
     const char *set = "";
-    for (size_t i = 0; i < r->count; i++) {
+    for (size_t i = 0; i < r->listed; i++) {
         const registry_entry *e = &r->entry[i];
         char path[PATH_BYTES];
         if (strcmp(set, e->set) != 0) fprintf(out, "set:%s\n", e->set);
@@ -95,6 +25,22 @@ static void list_entries(FILE *out, const registry *r, const dataset_search *s)
         fprintf(out, "  %-16s %9" PRId64 " %9" PRId64 " %11" PRId64 "  %s\n", e->name, e->rows,
                 e->cols, e->nnz, dataset_search_file(s, e->name, path) ? path : "stand-in");
     }
+}
+
+/* One line for all members: there are hundreds, and their names follow a rule. */
+static void list_generated_sets(FILE *out, const registry *r)
+{
+    size_t count;
+    const generated_set *set = generated_sets(&count);
+    for (size_t i = 0; i < count; i++) {
+        size_t members = 0;
+        for (size_t k = r->listed; k < r->count; k++)
+            members += !strcmp(r->entry[k].set, set[i].name);
+        fprintf(out, "set:%s  %zu stand-ins; N = %s\n  %s\n", set[i].name, members, set[i].widths,
+                set[i].members);
+    }
+    fprintf(out, "set:dlmc  the .smtx files below --data-dir, $SPMM_DATA_DIR or datasets/data\n"
+                 "set:NAME/WORD/...  the members of a set whose names hold these words\n");
 }
 
 static void list_generators(FILE *out)
@@ -124,6 +70,7 @@ enum status dataset_list(FILE *out, const char *data_dir, error_text *error)
     status = dataset_search_begin(&s, data_dir, &r, error);
     if (status == STATUS_OK) {
         list_entries(out, &r, &s);
+        list_generated_sets(out, &r);
         list_generators(out);
         list_formats(out);
     }

@@ -1,5 +1,7 @@
 #include "matrix/dataset_search.h"
 
+#include "matrix/reader.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +26,14 @@ bool dataset_is_path(const char *path)
     if (stat(path, &info) == 0) return true;
     bool absent = errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG;
     return !absent || is_lab_base(path);
+}
+
+bool dataset_is_folder(const char *path)
+{
+    if (!path_is_folder(path)) return false;
+    for (const matrix_reader *reader = matrix_readers(); reader; reader = reader->next)
+        if (reader->recognise(path, "", 0) > 0) return false;
+    return true;
 }
 
 /* The file of dataset `name` in `folder`, if there is one. A folder of that name is not taken: what

@@ -29,6 +29,9 @@ bool dataset_search_file(const dataset_search *s, const char *name, char path[PA
  * matrix_read says why. */
 bool dataset_is_path(const char *path);
 
+/* Whether `path` is a folder of matrices, that is, one that no reader takes for a matrix itself. */
+bool dataset_is_folder(const char *path);
+
 /* Whether `spec` is "set:...". */
 bool dataset_is_set(const char *spec);
 

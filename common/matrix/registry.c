@@ -1,6 +1,7 @@
 #include "matrix/registry.h"
 
 #include "matrix/dataset.h"
+#include "matrix/generated_sets.h"
 
 #include <errno.h>
 #include <libgen.h>
@@ -108,10 +109,11 @@ enum status registry_load(registry *r, error_text *error)
     else if (root)
         path_join(path, root, strlen(root), REGISTRY);
     else
-        return STATUS_OK;
+        return generated_sets_append(r, error);
 
     enum status status = read_text(path, &r->text, error);
     if (status == STATUS_OK) status = parse(r, path, error);
+    if (status == STATUS_OK) status = generated_sets_append(r, error);
     if (status != STATUS_OK)
         registry_free(r);
     else
@@ -122,6 +124,7 @@ enum status registry_load(registry *r, error_text *error)
 void registry_free(registry *r)
 {
     free(r->entry);
+    free(r->texts);
     free(r->text);
     *r = (registry){0};
 }

@@ -1,5 +1,6 @@
 /*
- * registry.h - datasets/registry.tsv, the one list of datasets, as the programs see it.
+ * registry.h - datasets/registry.tsv, the one list of datasets, as the programs see it, followed by
+ * the sets that a rule makes (generated_sets.h).
  *
  * datasets/fetch reads the same file for what concerns downloads; its header explains every column.
  */
@@ -19,18 +20,19 @@ typedef struct registry_entry {
 } registry_entry;
 
 typedef struct registry {
-    registry_entry *entry; /* in the file's order */
-    size_t count;
-    char *text;              /* the file, which the names point into */
-    char folder[PATH_BYTES]; /* where it lies; empty without a project */
+    registry_entry *entry;        /* in the file's order, then those made by rules */
+    size_t count, listed;         /* entries; and how many of them are the file's */
+    char *text;                   /* the file, which the names point into */
+    struct registry_texts *texts; /* and those of the others */
+    char folder[PATH_BYTES];      /* where it lies; empty without a project */
 } registry;
 
 /* Reads $SPMM_REGISTRY, or datasets/registry.tsv of the project. Without a project around the
- * program the list is empty. STATUS_DATASET with file and line if it is malformed. */
+ * program only the generated sets are there. STATUS_DATASET with file and line if it is malformed. */
 enum status registry_load(registry *r, error_text *error);
 void registry_free(registry *r);
 
-/* NULL if there is no such name. */
+/* NULL if there is no such name. A name of the file hides one that a rule makes. */
 const registry_entry *registry_find(const registry *r, const char *name);
 
 #endif

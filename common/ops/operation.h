@@ -33,6 +33,8 @@ typedef struct tunable {
     bool prepare_only; /* changes how prepare works, not what run does: the tuner leaves it alone */
 } tunable;
 
+struct problem;
+
 typedef struct contender {
     const struct operation *operation; /* set on registration */
     int lab;                           /* 1, 2, ...; 0 for a vendor's library */
@@ -41,8 +43,15 @@ typedef struct contender {
     enum precision precision;          /* of operands and result: fp32 unless it says otherwise */
     int min_compute_capability;        /* 90 for sm_90; 0: any device */
     bool vendor_default;               /* what the vendor's library picks if one does not choose */
-    tunable tunables[MAX_TUNABLES];    /* ends with the first without a name */
-    struct contender *next;            /* set on registration */
+    bool dense;                        /* works on A with its zeros: shown beside the others, never
+                                          taken for the vendor's best or default */
+    /* Optional, for one that rounds its operands: how many times the operation's bound its error may
+     * be. 0: no more than the bound. */
+    double bound_factor;
+    /* Optional. Why it cannot take this problem, in half a sentence; NULL: it can. */
+    const char *(*unsuited)(const struct problem *p);
+    tunable tunables[MAX_TUNABLES]; /* ends with the first without a name */
+    struct contender *next;         /* set on registration */
 } contender;
 
 /* Adds a contender to the list, sorted by lab number; vendors come last, in order of registration.

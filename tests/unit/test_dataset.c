@@ -191,22 +191,108 @@ static void sets_expand(void **state)
     char **names;
     size_t count;
     error_text error;
-    assert_int_equal(dataset_expand("set:toys", &names, &count, &error), STATUS_OK);
+    assert_int_equal(dataset_expand("set:toys", NULL, &names, &count, &error), STATUS_OK);
     assert_int_equal(count, 2);
     assert_string_equal(names[0], "tiny");
     assert_string_equal(names[1], "wide");
     dataset_names_free(names, count);
-    assert_int_equal(dataset_expand("rand:rows=3", &names, &count, &error), STATUS_OK);
+    assert_int_equal(dataset_expand("rand:rows=3", NULL, &names, &count, &error), STATUS_OK);
     assert_int_equal(count, 1);
     assert_string_equal(names[0], "rand:rows=3");
     dataset_names_free(names, count);
-    assert_int_equal(dataset_expand(NULL, &names, &count, &error), STATUS_OK);
+    assert_int_equal(dataset_expand(NULL, NULL, &names, &count, &error), STATUS_OK);
     assert_int_equal(count, 1);
     assert_null(names[0]);
     dataset_names_free(names, count);
-    assert_int_equal(dataset_expand("set:toy", &names, &count, &error), STATUS_DATASET);
+    assert_int_equal(dataset_expand("set:toy", NULL, &names, &count, &error), STATUS_DATASET);
     assert_non_null(strstr(error.text, "set:toy: no such set; did you mean set:toys?"));
     assert_null(names);
+}
+
+static void assert_expands(const char *spec, const char *data_dir, const char *const *expected,
+                           size_t expected_count)
+{
+    char **names;
+    size_t count;
+    error_text error = {""};
+    if (dataset_expand(spec, data_dir, &names, &count, &error) != STATUS_OK)
+        fail_msg("%s", error.text);
+    assert_int_equal(count, expected_count);
+    for (size_t i = 0; i < count; i++) {
+        const char *below = names[i] + strlen(names[i]) - strlen(expected[i]);
+        assert_string_equal(below, expected[i]);
+        assert_int_equal(below[-1], '/');
+    }
+    dataset_names_free(names, count);
+}
+
+static void assert_does_not_expand(const char *spec, const char *data_dir, const char *fragment)
+{
+    char **names;
+    size_t count;
+    error_text error;
+    assert_int_equal(dataset_expand(spec, data_dir, &names, &count, &error), STATUS_DATASET);
+    if (!strstr(error.text, fragment)) fail_msg("%s", error.text);
+    assert_null(names);
+}
+
+#define SMTX "2, 2, 1\n0 1 1\n1 \n"
+
+/* As DLMC's archive unpacks: the same layer under each way of pruning. */
+static void dlmc_is_what_lies_there(void **state)
+{
+    (void)state;
+    static const char *const below[] = {
+        "theirs/dlmc",           "theirs/dlmc/rn50",        "theirs/dlmc/rn50/0.9",
+        "theirs/dlmc/rn50/0.98", "theirs/dlmc/transformer", "theirs/dlmc/.hidden"};
+    assert_does_not_expand("set:dlmc", NULL, "set:dlmc: no .smtx files below");
+    for (size_t i = 0; i < sizeof below / sizeof below[0]; i++)
+        mkdir(fixture_path(below[i]), 0755);
+    write_text("theirs/dlmc/transformer/ffn_group1.smtx", SMTX);
+    write_text("theirs/dlmc/rn50/0.98/block_group4_1.smtx", SMTX);
+    write_gzip("theirs/dlmc/rn50/0.9/block_group4_1.smtx.gz", SMTX);
+    write_text("theirs/dlmc/.hidden/x.smtx", SMTX);
+    write_text("theirs/tiny.mtx", MTX "1 2\n3 3\n");
+    static const char *const all[] = {"rn50/0.9/block_group4_1.smtx.gz",
+                                      "rn50/0.98/block_group4_1.smtx",
+                                      "transformer/ffn_group1.smtx"};
+    setenv("SPMM_DATA_DIR", fixture_path("theirs"), 1);
+    assert_expands("set:dlmc", NULL, all, 3);
+    assert_expands("set:dlmc", fixture_path("mine"), all, 3); /* nothing there: the next folder */
+    assert_expands("set:dlmc/rn50", NULL, all, 2);
+    assert_expands("set:dlmc/group4/0.9", NULL, all, 1);
+    assert_expands("set:dlmc/group1", NULL, all + 2, 1);
+    assert_does_not_expand("set:dlmc/theirs", NULL, "no member has all these words");
+    write_text("mine/own.smtx", SMTX);
+    assert_expands("set:dlmc", fixture_path("mine"), (const char *const[]){"own.smtx"}, 1);
+
+    dataset data;
+    error_text error;
+    const char *path = fixture_path("theirs/dlmc/rn50/0.9/block_group4_1.smtx.gz");
+    assert_int_equal(dataset_open(path, NULL, &data, &error), STATUS_OK);
+    assert_string_equal(data.name, "rn50/0.9/block_group4_1");
+    assert_string_equal(data.source, path);
+    assert_int_equal(data.origin, ORIGIN_FILE);
+    dataset_close(&data);
+}
+
+static void a_folder_is_a_set(void **state)
+{
+    (void)state;
+    assert_does_not_expand(fixture_path("mine"), NULL, "mine: no matrices in this folder");
+    write_text("mine/b.mtx", MTX "1 2\n3 3\n");
+    write_text("mine/a.config", "3 2\n");
+    write_text("mine/a.graph", "0 1 1 2\n1 2\n");
+    write_text("mine/README.txt", "no matrix\n");
+    mkdir(fixture_path("mine/c"), 0755);
+    write_text("mine/c/x.smtx", SMTX);
+    static const char *const all[] = {"mine/a", "mine/b.mtx", "mine/c/x.smtx"};
+    assert_expands(fixture_path("mine"), NULL, all, 3);
+    assert_expands(fixture_path("mine/"), NULL, all, 3);
+    /* One matrix, although it is a folder: OGB's raw form. */
+    write_text("theirs/edge.csv", "0,1\n");
+    static const char *const raw[] = {"theirs"};
+    assert_expands(fixture_path("theirs"), NULL, raw, 1);
 }
 
 static void list_shows_everything(void **state)
@@ -227,7 +313,9 @@ static void list_shows_everything(void **state)
              "  cube                     1         1           0  stand-in\n",
              fixture_path("mine/tiny.mtx"));
     if (!strstr(text, expected)) fail_msg("%s", text);
-    static const char *const words[] = {"rand:KEY=VALUE", "weights:KEY=VALUE", "  deg ", "  mtx "};
+    static const char *const words[] = {
+        "rand:KEY=VALUE", "weights:KEY=VALUE",        "  deg ",
+        "  mtx ",         "set:rnn  36 stand-ins; N", "set:dlmc  the .smtx files"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (!strstr(text, words[i])) fail_msg("no '%s' in %s", words[i], text);
     free(text);
@@ -346,6 +434,8 @@ int main(void)
         WITH(test_registry, files_and_generators),
         WITH(test_registry, what_is_no_file),
         WITH(test_registry, sets_expand),
+        WITH(test_registry, dlmc_is_what_lies_there),
+        WITH(test_registry, a_folder_is_a_set),
         WITH(test_registry, list_shows_everything),
         WITH(test_registry, bad_registries),
         WITH(real_registry, project_is_found),

@@ -167,6 +167,21 @@ static void compared_with_the_vendor(void **state)
         assert_speedup(r[i].speedup_lab_before, NAN);
 }
 
+/* The dense product is compared with the sparse ones, and is neither the best nor the default. */
+static void dense_is_beside_the_vendors(void **state)
+{
+    (void)state;
+    row r[] = {lab_row(1, 8), vendor_row("x", true, 6), vendor_row("y", false, 4),
+               vendor_row("dense", false, 1)};
+    r[3].is_dense = true;
+    results_compare(r, 4);
+    for (int i = 0; i < 4; i++)
+        assert_string_equal(r[i].vendor_best, "y");
+    assert_speedup(r[0].speedup_vendor_best, 0.5);
+    assert_speedup(r[3].speedup_vendor_best, 4.0);
+    assert_speedup(r[3].speedup_vendor_default, 6.0);
+}
+
 /* With one algorithm run (--vs default) there is no best of several. */
 static void one_vendor_is_no_best(void **state)
 {
@@ -259,6 +274,7 @@ int main(void)
         cmocka_unit_test(roofline),
         cmocka_unit_test(failures_have_no_numbers),
         cmocka_unit_test(compared_with_the_vendor),
+        cmocka_unit_test(dense_is_beside_the_vendors),
         cmocka_unit_test(one_vendor_is_no_best),
         cmocka_unit_test(rows_without_time),
         cmocka_unit_test(sweep_rows),

@@ -99,6 +99,30 @@ static void worst_is_relative_to_the_bound(void **state)
     fake_destroy(&f);
 }
 
+/* For a contender that rounds its operands; empty rows are exact all the same. */
+static void a_factor_widens_the_bound(void **state)
+{
+    (void)state;
+    fake_problem f;
+    reference ref;
+    comparison c;
+    error_text error;
+    const float got[] = {4, 5, 0, 1e-30f};
+    fake_create(&f, 2, 2);
+    const double want[] = {1, 1, 0, 0}, bound[] = {1, 1, 0, 0};
+    memcpy(f.want, want, sizeof want);
+    memcpy(f.bound, bound, sizeof bound);
+    reference_create(&f.problem, &ref);
+    ref.bound_factor = 3;
+    assert_int_equal(verify(&ref, got, &c, &error), STATUS_OK);
+    reference_destroy(&ref);
+    fake_destroy(&f);
+    assert_int_equal(c.bad, 2);
+    assert_int_equal(c.shown[0].col, 1);
+    assert_true(c.shown[0].bound == 3);
+    assert_int_equal(c.shown[1].row, 1);
+}
+
 /* ---- what is counted ------------------------------------------------------------------------- */
 
 static void counts(void **state)
@@ -305,6 +329,7 @@ int main(void)
         cmocka_unit_test(empty_rows_are_exact),
         cmocka_unit_test(not_finite_fails),
         cmocka_unit_test(worst_is_relative_to_the_bound),
+        cmocka_unit_test(a_factor_widens_the_bound),
         cmocka_unit_test(counts),
         cmocka_unit_test(nothing_to_compare),
         cmocka_unit_test(any_number_of_threads),

@@ -392,6 +392,46 @@ static void newer_device_needed(void **state)
     subject.base.min_compute_capability = 0;
 }
 
+/* The bound is the contender's: the next one on the same bench has its own. */
+static void rounding_contender_has_a_wider_bound(void **state)
+{
+    (void)state;
+    workbench w;
+    create_bench(&w, &CHECK);
+    outcome exact = evaluate_on(&w, NONE);
+    subject.base.bound_factor = 8;
+    const outcome wide = evaluate_on(&w, NONE);
+    subject.base.bound_factor = 0;
+    assert_outcome(&wide, STATUS_OK, "");
+    assert_float_equal(wide.comparison.worst, exact.comparison.worst / 8, 1e-9);
+    exact = evaluate_on(&w, NONE);
+    assert_float_equal(wide.comparison.worst, exact.comparison.worst / 8, 1e-9);
+    workbench_destroy(&w);
+}
+
+static const char *too_wide(const problem *on)
+{
+    return on->N == N ? "too wide for it" : NULL;
+}
+
+static const char *not_too_wide(const problem *on)
+{
+    return on->N == N + 1 ? "too wide for it" : NULL;
+}
+
+static void unsuited_problem_is_skipped(void **state)
+{
+    (void)state;
+    subject.base.unsuited = too_wide;
+    outcome out = evaluate(NONE, &CHECK);
+    assert_outcome(&out, STATUS_SKIPPED, "too wide for it");
+    assert_int_equal(prepared, 0);
+    subject.base.unsuited = not_too_wide;
+    out = evaluate(NONE, &CHECK);
+    assert_outcome(&out, STATUS_OK, "");
+    subject.base.unsuited = NULL;
+}
+
 /* ---- creating a workbench -------------------------------------------------------------------- */
 
 static void too_little_device_memory(void **state)
@@ -444,6 +484,8 @@ int main(void)
         cmocka_unit_test(errors),
         cmocka_unit_test(errors_name_their_place),
         cmocka_unit_test(newer_device_needed),
+        cmocka_unit_test(rounding_contender_has_a_wider_bound),
+        cmocka_unit_test(unsuited_problem_is_skipped),
         cmocka_unit_test(too_little_device_memory),
         cmocka_unit_test(empty_problem),
     };

@@ -1,0 +1,296 @@
+/*
+ * labstat.c - what sparse matrices are like, one by one and together: the figures that decide which
+ * kernel suits them.
+ */
+#include "harness/progress.h"
+#include "harness/results.h"
+#include "harness/row.h"
+#include "matrix/dataset.h"
+#include "matrix/files.h"
+#include "matrix/name_list.h"
+#include "matrix/nearest.h"
+#include "matrix/summary.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct arguments {
+    const char *csv_path, *data_dir;
+    bool help;
+    char **spec; /* of argv, the words that are no options */
+    int num_specs;
+} arguments;
+
+/* One matrix: what is kept of it when it is gone. */
+typedef struct record {
+    char name[128], origin[12], source[1024];
+    row_stats stats;
+} record;
+
+typedef struct collection {
+    const arguments *arguments;
+    record *record;
+    size_t count, capacity;
+    enum status worst; /* the exit code so far */
+} collection;
+
+static const char help_text[] =
+    "usage: labstat [--csv FILE] [--data-dir DIR] MATRIX...\n"
+    "\n"
+    "Sparsity, row lengths and their coefficient of variation (CoV: population standard deviation\n"
+    "over mean) of matrices; of several also the medians, and histograms.\n"
+    "\n"
+    "  MATRIX          a name (arxiv), a set (set:rnn, set:dlmc/rn50), a file, a folder with all\n"
+    "                  the matrices below it, or a generator: ./labN --list shows them\n"
+    "  --csv FILE      write a line a matrix as CSV (- for standard output)\n"
+    "  --data-dir DIR  look for datasets here before $SPMM_DATA_DIR\n"
+    "  --help          show this text\n"
+    "\n"
+    "exit status: 0 ok, 2 usage, 3 dataset, 4 not writable, 5 out of memory\n"
+    "\n"
+    "  labstat arxiv ddi\n"
+    "  labstat set:dlmc-like/transformer --csv transformer.csv\n"
+    "  labstat set:dlmc --data-dir ~/dlmc\n";
+
+/* ---- command line ----------------------------------------------------------------------------- */
+
+static enum status refuse_option(const char *word, error_text *error)
+{
+    static const char *const names[] = {"--csv", "--data-dir", "--help"};
+    const char *near = nearest_match(word, names, 3);
+    return fail(error, STATUS_USAGE, "unknown option %s%s%s%s (--help lists them)", word,
+                near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+}
+
+static enum status parse_arguments(char **argv, arguments *a, error_text *error)
+{
+    a->spec = argv;
+    for (; *argv; argv++) {
+        const char **value = !strcmp(*argv, "--csv")        ? &a->csv_path
+                             : !strcmp(*argv, "--data-dir") ? &a->data_dir
+                                                            : NULL;
+        if (value) {
+            if (!argv[1]) return fail(error, STATUS_USAGE, "%s needs a value", *argv);
+            *value = *++argv;
+        } else if (!strcmp(*argv, "--help") || !strcmp(*argv, "-h")) {
+            a->help = true;
+        } else if (argv[0][0] == '-') {
+            return refuse_option(*argv, error);
+        } else {
+            a->spec[a->num_specs++] = *argv;
+        }
+    }
+    if (!a->help && a->num_specs == 0)
+        return fail(error, STATUS_USAGE, "wants a matrix, a set or a folder (--help)");
+    return STATUS_OK;
+}
+
+/* ---- one matrix ------------------------------------------------------------------------------- */
+
+static bool csv_to_stdout(const arguments *a)
+{
+    return a->csv_path && !strcmp(a->csv_path, "-");
+}
+
+static void complain(collection *c, enum status status, const error_text *error)
+{
+    progress_clear();
+    fprintf(stderr, "labstat: %s\n", error->text);
+    c->worst = graver_status(c->worst, status);
+}
+
+static record *add_record(collection *c)
+{
+    if (c->count == c->capacity) {
+        const size_t capacity = 2 * c->capacity + 16;
+        record *grown = realloc(c->record, capacity * sizeof *grown);
+        if (!grown) return NULL;
+        c->record = grown;
+        c->capacity = capacity;
+    }
+    return &c->record[c->count];
+}
+
+/* A matrix without nonzeros has no CoV. */
+static double cov_of(const row_stats *s)
+{
+    return s->nnz > 0 ? s->cov : NAN;
+}
+
+/* "-" where there is no such figure. */
+static void print_figure(double value, int width, int decimals)
+{
+    if (isnan(value))
+        printf(" %*s", width, "-");
+    else
+        printf(" %*.*f", width, decimals, value);
+}
+
+static void print_titles(void)
+{
+    printf("%9s %9s %11s %9s %9s %7s %8s %9s  %s\n", "rows", "cols", "nonzeros", "sparsity",
+           "mean row", "CoV", "longest", "empty", "matrix");
+}
+
+static void print_record(const record *r)
+{
+    const row_stats *s = &r->stats;
+    printf("%9" PRId64 " %9" PRId64 " %11" PRId64, s->rows, s->cols, s->nnz);
+    print_figure(sparsity_of(s), 9, 6);
+    print_figure(s->mean, 9, 2);
+    print_figure(cov_of(s), 7, 3);
+    printf(" %8" PRId64 " %9" PRId64 "  %s (%s)\n", s->max, s->empty_rows, r->name, r->origin);
+}
+
+static enum status add_matrix(collection *c, const char *spec, error_text *error)
+{
+    dataset data;
+    record *r = add_record(c);
+    if (!r) return fail(error, STATUS_MEMORY, "no memory for another matrix's figures");
+    enum status status = dataset_open(spec, c->arguments->data_dir, &data, error);
+    if (status != STATUS_OK) return status;
+    status = row_stats_compute(&data.matrix, &r->stats, error);
+    snprintf(r->name, sizeof r->name, "%s", data.name);
+    snprintf(r->origin, sizeof r->origin, "%s", dataset_origin_name(data.origin));
+    snprintf(r->source, sizeof r->source, "%s", data.source);
+    dataset_close(&data);
+    if (status != STATUS_OK) return status;
+    progress_clear();
+    if (c->count++ == 0 && !csv_to_stdout(c->arguments)) print_titles();
+    if (!csv_to_stdout(c->arguments)) print_record(r);
+    return STATUS_OK;
+}
+
+/* ---- all of them ------------------------------------------------------------------------------ */
+
+/* Tells of one figure: its median, how many matrices have it, and its histogram. */
+static void print_summary(const collection *c, const histogram_scale *scale,
+                          double (*figure)(const row_stats *))
+{
+    size_t count = 0;
+    double *values = calloc(c->count, sizeof *values);
+    if (!values) return;
+    for (size_t i = 0; i < c->count; i++) {
+        const double value = figure(&c->record[i].stats);
+        if (!isnan(value)) values[count++] = value;
+    }
+    printf("\n%s: median %.6g of %zu", scale->title, median_of(values, count), count);
+    if (count < c->count) printf("; %zu without", c->count - count);
+    putchar('\n');
+    histogram_print(stdout, scale, values, count);
+    free(values);
+}
+
+static double mean_of(const row_stats *s)
+{
+    return s->mean;
+}
+
+static void write_csv(FILE *out, const collection *c)
+{
+    fputs("schema,dataset,origin,source,rows,cols,nnz,sparsity,mean_row,cov_row,max_row,"
+          "empty_rows\n",
+          out);
+    for (size_t i = 0; i < c->count; i++) {
+        const record *r = &c->record[i];
+        const row_stats *s = &r->stats;
+        const char *const texts[] = {r->name, r->origin, r->source};
+        const double figures[] = {sparsity_of(s), s->mean, cov_of(s)};
+        fprintf(out, "%d", ROW_SCHEMA);
+        for (int k = 0; k < 3; k++) {
+            putc(',', out);
+            csv_text(out, texts[k]);
+        }
+        fprintf(out, ",%" PRId64 ",%" PRId64 ",%" PRId64, s->rows, s->cols, s->nnz);
+        for (int k = 0; k < 3; k++) {
+            putc(',', out);
+            if (!isnan(figures[k])) fprintf(out, "%.10g", figures[k]);
+        }
+        fprintf(out, ",%" PRId64 ",%" PRId64 "\n", s->max, s->empty_rows);
+    }
+}
+
+static enum status save_csv(const collection *c, error_text *error)
+{
+    output_file file;
+    if (csv_to_stdout(c->arguments)) {
+        write_csv(stdout, c);
+        return STATUS_OK;
+    }
+    enum status status = output_open(&file, c->arguments->csv_path, error);
+    if (status != STATUS_OK) return status;
+    write_csv(file.stream, c);
+    return output_close(&file, error);
+}
+
+/* Complains of a set that is none, and goes on with the other words. */
+static void expand_all(collection *c, name_list *all)
+{
+    const arguments *a = c->arguments;
+    for (int i = 0; i < a->num_specs; i++) {
+        char **names;
+        size_t count;
+        error_text error;
+        enum status status = dataset_expand(a->spec[i], a->data_dir, &names, &count, &error);
+        if (status != STATUS_OK) {
+            complain(c, status, &error);
+            continue;
+        }
+        for (size_t k = 0; k < count && status == STATUS_OK; k++)
+            status = name_list_add(all, names[k], &error);
+        if (status != STATUS_OK) complain(c, status, &error);
+        dataset_names_free(names, count);
+    }
+}
+
+static void show_all(collection *c, error_text *error)
+{
+    name_list all = {0};
+    enum status status;
+    expand_all(c, &all);
+    for (size_t i = 0; i < all.count; i++) {
+        progress_show(i, all.count, all.name[i]);
+        status = add_matrix(c, all.name[i], error);
+        if (status != STATUS_OK) complain(c, status, error);
+    }
+    progress_clear();
+    name_list_free(&all);
+    if (c->count > 1 && !csv_to_stdout(c->arguments)) {
+        print_summary(c, &sparsity_scale, sparsity_of);
+        print_summary(c, &mean_row_scale, mean_of);
+        print_summary(c, &cov_scale, cov_of);
+    }
+    if (!c->arguments->csv_path || c->count == 0) return;
+    status = save_csv(c, error);
+    if (status != STATUS_OK) complain(c, status, error);
+}
+
+/* That the file can be written, and is no dataset, is found out before the work. */
+static enum status check_csv(const char *path, error_text *error)
+{
+    if (!path || !strcmp(path, "-")) return STATUS_OK;
+    enum status status = output_check(path, error);
+    return status == STATUS_OK ? rows_may_replace(path, error) : status;
+}
+
+int main(int argc, char **argv)
+{
+    (void)argc;
+    arguments a = {0};
+    error_text error;
+    collection c = {.arguments = &a};
+    enum status status = parse_arguments(argv + 1, &a, &error);
+    if (status == STATUS_OK && !a.help) status = check_csv(a.csv_path, &error);
+    if (status != STATUS_OK)
+        complain(&c, status, &error);
+    else if (a.help)
+        fputs(help_text, stdout);
+    else
+        show_all(&c, &error);
+    status = output_flush(&error);
+    if (status != STATUS_OK) complain(&c, status, &error);
+    free(c.record);
+    return c.worst;
+}
