@@ -1,0 +1,109 @@
+/*
+ * argsort.cu - a stable radix sort, 8 bits a pass, from the lowest digit to the highest.
+ *
+ * A pass is three kernels: every warp counts the digits in its own tile of 1024 places; a scan over
+ * the counts, all tiles of digit 0 first, then all tiles of digit 1, ... says where each tile's
+ * items of each digit go; and every warp moves its tile there, 32 places at a time and in order,
+ * which is what makes the sort stable. (Satish, Harris, Garland: Designing Efficient Sorting
+ * Algorithms for Manycore GPUs, 2009.)
+ */
+#include "device/argsort.h"
+
+#include "device/cuda_try.h"
+#include "device/scan.h"
+#include "device/warp.cuh"
+
+constexpr int DIGIT_BITS = 8, DIGITS = 1 << DIGIT_BITS;
+constexpr int WARPS = 4, BLOCK = WARPS * WARP_SIZE, TILE = 1024;
+
+static __device__ int digit_of(const int *key, int item, int shift)
+{
+    return key[item] >> shift & (DIGITS - 1);
+}
+
+/* count[digit * tiles + tile]: how many items of the tile have the digit. */
+static __global__ void count_digits_kernel(const int *__restrict__ key,
+                                           const int *__restrict__ order, int count, int shift,
+                                           int tiles, int *digit_count)
+{
+    __shared__ int mine[WARPS][DIGITS];
+    const int warp = warp_id(), tile = blockIdx.x * WARPS + warp;
+    if (tile >= tiles) return;
+    for (int d = lane_id(); d < DIGITS; d += WARP_SIZE)
+        mine[warp][d] = 0;
+    __syncwarp();
+    for (int i = tile * TILE + lane_id(); i < min(count, (tile + 1) * TILE); i += WARP_SIZE)
+        atomicAdd(&mine[warp][digit_of(key, order[i], shift)], 1);
+    __syncwarp();
+    for (int d = lane_id(); d < DIGITS; d += WARP_SIZE)
+        digit_count[d * tiles + tile] = mine[warp][d];
+}
+
+/* place[digit * tiles + tile]: where the tile's first item of the digit goes. */
+static __global__ void move_kernel(const int *__restrict__ key, const int *__restrict__ order,
+                                   int count, int shift, int tiles, const int *__restrict__ place,
+                                   int *moved)
+{
+    __shared__ int next[WARPS][DIGITS]; /* where the next item of each digit goes */
+    const int warp = warp_id(), tile = blockIdx.x * WARPS + warp;
+    if (tile >= tiles) return;
+    for (int d = lane_id(); d < DIGITS; d += WARP_SIZE)
+        next[warp][d] = place[d * tiles + tile];
+    __syncwarp();
+    for (int first = tile * TILE; first < min(count, (tile + 1) * TILE); first += WARP_SIZE) {
+        const int i = first + lane_id();
+        const int item = i < count ? order[i] : 0;
+        const int digit = i < count ? digit_of(key, item, shift) : DIGITS; /* of no item */
+        const unsigned alike = __match_any_sync(FULL_MASK, digit);
+        const unsigned before = alike & ((1u << lane_id()) - 1);
+        int to = 0;
+        if (i < count) to = next[warp][digit] + __popc(before);
+        __syncwarp(); /* all have read `next` before one lane of each digit moves it on */
+        if (i < count) {
+            moved[to] = item;
+            if (before == 0) next[warp][digit] += __popc(alike);
+        }
+        __syncwarp();
+    }
+}
+
+static __global__ void identity_kernel(int *order, int count)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < count) order[i] = i;
+}
+
+cudaError_t device_identity(int *d_order, int count, cudaStream_t stream)
+{
+    if (count <= 0) return cudaSuccess;
+    identity_kernel<<<(count - 1) / BLOCK + 1, BLOCK, 0, stream>>>(d_order, count);
+    return cudaGetLastError();
+}
+
+cudaError_t device_argsort(const int *d_key, int largest_key, int *d_order, int count,
+                           cudaStream_t stream)
+{
+    if (count <= 1) return cudaSuccess;
+    const int tiles = (count - 1) / TILE + 1, blocks = (tiles - 1) / WARPS + 1;
+    int *d_place = NULL, *d_moved = NULL;
+    cudaError_t error;
+    CUDA_TRY(cudaMalloc((void **)&d_place, (size_t)DIGITS * tiles * sizeof(int)));
+    CUDA_TRY_GOTO(error, done, cudaMalloc((void **)&d_moved, (size_t)count * sizeof(int)));
+    for (int shift = 0; shift < 31 && largest_key >> shift; shift += DIGIT_BITS) {
+        count_digits_kernel<<<blocks, BLOCK, 0, stream>>>(d_key, d_order, count, shift, tiles,
+                                                          d_place);
+        CUDA_TRY_GOTO(error, done, cudaGetLastError());
+        CUDA_TRY_GOTO(error, done, device_exclusive_scan(d_place, DIGITS * tiles, stream));
+        move_kernel<<<blocks, BLOCK, 0, stream>>>(d_key, d_order, count, shift, tiles, d_place,
+                                                  d_moved);
+        CUDA_TRY_GOTO(error, done, cudaGetLastError());
+        CUDA_TRY_GOTO(error, done,
+                      cudaMemcpyAsync(d_order, d_moved, (size_t)count * sizeof(int),
+                                      cudaMemcpyDeviceToDevice, stream));
+    }
+    CUDA_TRY_GOTO(error, done, cudaStreamSynchronize(stream)); /* before the workspace goes */
+done:
+    cudaFree(d_place);
+    cudaFree(d_moved);
+    return error;
+}

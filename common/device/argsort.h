@@ -1,0 +1,27 @@
+/*
+ * argsort.h - sorting on the device, for every prepare that puts rows in an order.
+ */
+#ifndef DEVICE_ARGSORT_H
+#define DEVICE_ARGSORT_H
+
+#include <cuda_runtime_api.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Rearranges d_order, a permutation of 0 .. count-1, so that d_key[d_order[i]] ascends. Stable: what
+ * has equal keys stays in the order it had, so a second call with another key sorts by that one
+ * first and by the earlier one among equals; and the result is the same in every run. Keys lie in
+ * 0 .. largest_key, and every 8 bits of that cost one pass over the data. Enqueued on `stream` and
+ * waited for; allocates and frees a workspace of about count * 6 bytes. */
+cudaError_t device_argsort(const int *d_key, int largest_key, int *d_order, int count,
+                           cudaStream_t stream);
+
+/* d_order[i] = i. */
+cudaError_t device_identity(int *d_order, int count, cudaStream_t stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
