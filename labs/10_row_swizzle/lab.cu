@@ -32,7 +32,7 @@ static const spmm_contender *contender_of_lab(int lab)
 {
     for (const contender *c = contenders(); c; c = c->next)
         if (c->lab == lab && c->operation == &spmm_operation &&
-            (!c->precision || !strcmp(c->precision, "fp32")))
+            c->precision == PRECISION_FP32)
             return (const spmm_contender *)c; /* of which c is the first member */
     return NULL;
 }
