@@ -96,22 +96,25 @@ static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStre
     return cudaSuccess;
 }
 
-#define PRODUCT(title, compute_type, factor)                                                       \
-    {                                                                                              \
-        .spmm =                                                                                    \
-            {.base = {.name = title, .dense = true, .bound_factor = factor, .unsuited = unsuited}, \
-             .prepare = prepare,                                                                   \
-             .run = run,                                                                           \
-             .release = release},                                                                  \
-        .compute = compute_type                                                                    \
+#define PRODUCT(title, compute_type, factor, capability)        \
+    {                                                           \
+        .spmm = {.base = {.name = title,                        \
+                          .min_compute_capability = capability, \
+                          .dense = true,                        \
+                          .bound_factor = factor,               \
+                          .unsuited = unsuited},                \
+                 .prepare = prepare,                            \
+                 .run = run,                                    \
+                 .release = release},                           \
+        .compute = compute_type                                 \
     }
 
 /* COMPUTE_32F leaves the tensor cores alone; if it did not, the error bound of fp32 would show it.
  * tf32 keeps 11 of the 24 significant bits of each operand, cut or rounded: a product is off by up to
  * 2 * 2^-10 of itself, which 2^-11 (n + 4) sum |a||b| covers, 2^13 times the bound of fp32. */
 static cublas_contender products[] = {
-    PRODUCT("cuBLAS SGEMM (dense)", CUBLAS_COMPUTE_32F, 1),
-    PRODUCT("cuBLAS SGEMM TF32 (dense)", CUBLAS_COMPUTE_32F_FAST_TF32, 0x1p13),
+    PRODUCT("cuBLAS SGEMM (dense)", CUBLAS_COMPUTE_32F, 1, 0),
+    PRODUCT("cuBLAS SGEMM TF32 (dense)", CUBLAS_COMPUTE_32F_FAST_TF32, 0x1p13, 80),
 };
 
 __attribute__((constructor)) static void register_cublas(void)

@@ -125,12 +125,12 @@ static void make_sweep(registry *r)
     }
 }
 
-/* The same shape, 90 % zeros, from equal rows to rows of very different lengths. No row can be longer
- * than 2048, ten times the mean, so that the larger variations come out a little smaller. */
+/* The same shape, 90 % zeros, from equal rows to rows of very different lengths: more variation than
+ * 1 does not fit, as no row can be longer than 2048, ten times the mean. */
 static void make_cov(registry *r)
 {
     char name[NAME_BYTES], rows_by[32];
-    for (int tenths = 0; tenths <= 20; tenths += 2) {
+    for (int tenths = 0; tenths <= 10; tenths++) {
         snprintf(name, sizeof name, "cov-%.1f", tenths / 10.);
         snprintf(rows_by, sizeof rows_by, "magnitude,cov=%g", tenths / 10.);
         add(r, "cov", name, 8192, 2048, 90, rows_by, tenths + 1);
@@ -144,7 +144,7 @@ static const generated_set SETS[] = {
     {"dlmc-like", "LAYER-{random,magnitude,variational,l0}-{0.5,0.6,0.7,0.8,0.9,0.95,0.98}",
      "see datasets/README.md", make_dlmc_like},
     {"sweep", "sweep-0.50, sweep-0.52 ... sweep-0.98", "128", make_sweep},
-    {"cov", "cov-0.0, cov-0.2 ... cov-2.0", "128", make_cov},
+    {"cov", "cov-0.0, cov-0.1 ... cov-1.0", "128", make_cov},
 };
 enum { NUM_SETS = sizeof SETS / sizeof SETS[0] };
 
