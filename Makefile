@@ -296,6 +296,9 @@ $(OUT)/traced/tests/cli/faulty: $(call object,$(LAB_MAIN)) $(call traced,$(call 
 	$(link)
 $(OUT)/tests/kernels/matrix: $(call object,$(wildcard tests/kernels/*.c)) $(ALL_LAB_OBJECTS) $(COMMON)
 	$(link)
+# On a GPU for ncu to count (scripts/ncu-patterns).
+$(OUT)/tests/counters/run: $(call object,$(wildcard tests/counters/*.cu)) $(COMMON)
+	$(link)
 $(TESTS_TRACED:%=$(OUT)/traced/%/run): $(OUT)/traced/%/run: $(TRACED_COMMON)
 	$(link)
 $(foreach t,$(TESTS_TRACED),$(eval $(OUT)/traced/$(t)/run: $(call traced,$(call object,$(wildcard $(t)/*.cu))) \
