@@ -20,7 +20,7 @@ include config.mk
 # scripts/detect-backend prints NAME=value words and the reason, or why there is no choice; it is
 # not asked for goals that build nothing.
 
-PASSIVE_GOALS := help clean format check-format diff ladder validate-counters
+PASSIVE_GOALS := help clean format check-format diff ladder predictions validate-counters
 ifneq ($(filter-out $(PASSIVE_GOALS),$(or $(MAKECMDGOALS),help)),)
 DETECTED := $(shell BACKEND='$(BACKEND)' ARCH='$(ARCH)' CUDA_HOME='$(CUDA_HOME)' scripts/detect-backend 2>&1)
 detected = $(patsubst $(1)=%,%,$(filter $(1)=%,$(DETECTED)))
@@ -42,6 +42,7 @@ endif
 LAB_DIRS := $(sort $(patsubst %/lab.cu,%,$(wildcard labs/[0-9][0-9]_*/lab.cu)))
 number_of = $(patsubst 0%,%,$(firstword $(subst _, ,$(notdir $(1)))))
 LABS := $(foreach d,$(LAB_DIRS),lab$(call number_of,$(d)))
+LAST_LAB := $(lastword $(LABS))
 
 # ---- compilers ---------------------------------------------------------------------------------
 
@@ -127,6 +128,9 @@ TRACED_COMMON := $(PROFILER) $(patsubst $(OUT)/common/device/%.cu.o,$(OUT)/trace
 TWINS := $(if $(filter simt,$(BACKEND)),$(LABS:%=$(OUT)/traced/%))
 
 LADDER_ROWS := report/results/h200/spmm.csv
+COUNTED_ROWS := report/results/h200/counted.csv
+PREDICTIONS = $(dir $(COUNTED_ROWS))predictions.csv
+PREDICTIONS_PAGE := docs/counters.md
 
 # The machine model and the estimates belong to the traced programs of the CPU backend.
 TESTS_PROFILER := tests/unit/test_machine.c tests/unit/test_predict.c
@@ -142,7 +146,7 @@ TEST_PROGRAMS := $(patsubst %,$(OUT)/%,$(basename $(TESTS_C) $(TESTS_CU) $(TESTS
 ##@ Build
 
 .PHONY: help all programs test check-format format clean data diff limits ladder FORCE
-.PHONY: ncu sanitize validate-counters
+.PHONY: ncu sanitize validate-counters predictions
 
 help: ## Show this help
 	@awk -f scripts/help.awk Makefile config.mk
@@ -178,23 +182,33 @@ limits: $(OUT)/limits ## Measure this machine's bandwidths and peak, for the roo
 	$(Q)$<
 
 ncu: $(if $(LAB),$(OUT)/lab$(LAB)) ## Nsight Compute on a lab: make ncu LAB=3 ARGS="arxiv 32"
-	@CUDA_HOME='$(CUDA_HOME)' scripts/ncu-lab $< $(ARGS)
+	@CUDA_HOME='$(CUDA_HOME)' scripts/ncu-lab '$<' $(ARGS)
 
 sanitize: $(if $(LAB),$(OUT)/lab$(LAB)) ## The four tools of compute-sanitizer on a lab: make sanitize LAB=3
-	@CUDA_HOME='$(CUDA_HOME)' scripts/sanitize-lab $< $(ARGS)
+	@CUDA_HOME='$(CUDA_HOME)' scripts/sanitize-lab '$<' $(ARGS)
 
 validate-counters: ## Compare the counters of the CPU backend with ncu's: report/results/GPU/counters.csv
 	$(Q)CUDA_HOME='$(CUDA_HOME)' scripts/cuda-tool ncu >/dev/null
-	$(Q)$(MAKE) BACKEND=cuda $(BUILD)/cuda/$(lastword $(LABS))
-	$(Q)$(MAKE) BACKEND=simt $(BUILD)/simt/traced/$(lastword $(LABS))
-	$(Q)CUDA_HOME='$(CUDA_HOME)' scripts/validate-counters $(BUILD) $(lastword $(LABS))
+	$(Q)$(MAKE) BACKEND=cuda $(BUILD)/cuda/$(LAST_LAB)
+	$(Q)$(MAKE) BACKEND=simt $(BUILD)/simt/traced/$(LAST_LAB)
+	$(Q)CUDA_HOME='$(CUDA_HOME)' scripts/validate-counters $(BUILD) $(LAST_LAB)
 
 ladder: ## Write the tables of README.md and the handouts from the measured rows
-	$(Q)scripts/ladder-table --into README.md $(LADDER_ROWS)
+	$(Q)scripts/write-between README.md ladder scripts/ladder-table $(LADDER_ROWS)
 	$(Q)for d in $(LAB_DIRS); do \
 		n=$$(basename $$d | sed 's/^0*\([0-9]*\)_.*/\1/'); \
-		scripts/ladder-table --lab $$n --into $$d/README.md $(LADDER_ROWS) || exit; \
+		scripts/write-between $$d/README.md "lab-table $$n" \
+			scripts/ladder-table --lab $$n $(LADDER_ROWS) || exit; \
 	done
+
+predictions: ## Estimate all measured rows without a GPU (an hour), and write how well that orders them
+	$(Q)$(MAKE) BACKEND=simt $(BUILD)/simt/traced/$(LAST_LAB)
+	$(Q)scripts/predict-rows $(LADDER_ROWS) $(BUILD)/simt/$(LAST_LAB) $(BUILD)/predictions \
+		>$(BUILD)/counted.csv
+	$(Q)mv $(BUILD)/counted.csv $(COUNTED_ROWS)
+	$(Q)scripts/compare-predictions $(COUNTED_ROWS) $(LADDER_ROWS) >$(PREDICTIONS)
+	$(Q)scripts/write-between $(PREDICTIONS_PAGE) predictions \
+		scripts/compare-predictions --summary $(COUNTED_ROWS) $(LADDER_ROWS)
 
 ##@ Data and reading
 
@@ -289,6 +303,9 @@ $(OUT)/traced/tests/cli/faulty: $(call object,$(LAB_MAIN)) $(call traced,$(call 
                                 $(TRACED_COMMON)
 	$(link)
 $(OUT)/tests/kernels/matrix: $(call object,$(wildcard tests/kernels/*.c)) $(ALL_LAB_OBJECTS) $(COMMON)
+	$(link)
+# On a GPU for ncu to count (scripts/ncu-patterns).
+$(OUT)/tests/counters/run: $(call object,$(wildcard tests/counters/*.cu)) $(COMMON)
 	$(link)
 $(TESTS_TRACED:%=$(OUT)/traced/%/run): $(OUT)/traced/%/run: $(TRACED_COMMON)
 	$(link)

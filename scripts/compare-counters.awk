@@ -24,12 +24,6 @@ function plain(kernel) {
     return kernel
 }
 
-function quoted(cell) {
-    if (cell !~ /[",]/) return cell
-    gsub(/"/, "\"\"", cell)
-    return "\"" cell "\""
-}
-
 FILENAME == ARGV[1] {
     split($0, f, "\t")
     key = f[1] SUBSEP f[2] SUBSEP plain(f[5])
@@ -47,8 +41,8 @@ FNR == 1 { n = csv_split($0, name); for (i = 1; i <= n; i++) at[name[i]] = i; ne
     has[key, c[at["metric"]]] = c[at["value"]] ~ /^[0-9]/
     origin[key] = c[at["origin"]]
     full_name[key] = c[at["kernel"]]
-    back[key] = quoted(c[at["device"]]) OFS quoted(c[at["driver"]]) OFS quoted(c[at["toolkit"]]) OFS \
-        quoted(c[at["commit"]])
+    back[key] = csv_cell(c[at["device"]]) OFS csv_cell(c[at["driver"]]) OFS \
+        csv_cell(c[at["toolkit"]]) OFS csv_cell(c[at["commit"]])
 }
 
 # One line. `whole` is what a difference is measured by: a few conflicts more or fewer among a
@@ -61,9 +55,9 @@ function compare(key, metric, ncu, ours, whole, tolerance,    difference, verdic
     else if (difference <= tolerance && difference >= -tolerance) { verdict = "within"; within++ }
     else { verdict = "outside"; outside[++exceptions] = sprintf("%s N=%s lab%s %s %s: ncu %.0f, CPU %.0f (%+.1f %%)", \
         split_key[1], split_key[2], lab, full_name[key], metric, ncu, ours, 100 * difference) }
-    printf "%s,%s,%s,%s,%s,%s,%.10g,%.10g,%.4f,%s,%s,%s,%s\n", quoted(split_key[1]), origin[key], \
-        split_key[2], lab, quoted(full_name[key]), metric, ncu, ours, difference, tolerance, verdict, \
-        back[key], cpu_commit
+    printf "%s,%s,%s,%s,%s,%s,%.10g,%.10g,%.4f,%s,%s,%s,%s\n", csv_cell(split_key[1]), \
+        origin[key], split_key[2], lab, csv_cell(full_name[key]), metric, ncu, ours, difference, \
+        tolerance, verdict, back[key], cpu_commit
 }
 
 # compare, if ncu knows all metrics (separated by blanks): their sum, times `unit`. The whole is no
@@ -83,8 +77,10 @@ function shared(key, kind, requests, wavefronts, ideal,    l1, l1_conflicts, sas
     l1_conflicts = "l1tex__data" B kind ".sum"
     sass = "smsp__sass_l1tex_data" S kind ".sum"
     sass_conflicts = "smsp__sass_l1tex_data" B kind ".sum"
+    # No verdict: ncu counts instructions here, those that no lane carries out (all predicated off)
+    # with the others. Wavefronts show what is left of them.
     compare_sum(key, "shared_" kind "_requests", "smsp__inst_executed_op_shared_" kind ".sum", 1, \
-        requests, apart ? REQUESTS_APART : REQUESTS)
+        requests, "")
     compare_sum(key, "shared_" kind "_wavefronts", sass, 1, wavefronts, \
         apart ? SECTORS_APART : SECTORS)
     if (has[key, l1] && has[key, l1_conflicts])

@@ -9,7 +9,8 @@ FNR == 1 {
 }
 {
     csv_split($0, cell)
-    key = cell[at["dataset"]] SUBSEP cell[at["N"]] SUBSEP cell[at["lab"]]
+    key = cell[at["dataset"]] SUBSEP cell[at["origin"]] SUBSEP cell[at["N"]] SUBSEP \
+        cell[at["lab"]] SUBSEP cell[at["tuning"]]
 }
 file == 1 && cell[at["predicted_ms"]] != "" {
     predicted[key] = cell[at["predicted_ms"]] + 0
@@ -18,7 +19,10 @@ file == 1 && cell[at["predicted_ms"]] != "" {
     model = cell[at["model"]]
     commit[key] = cell[at["commit"]]
 }
-file == 2 && cell[at["lab"]] + 0 > 0 && cell[at["status"]] == "ok" && (key in predicted) {
+# Options change what is measured; times of such rows are not meant.
+file == 2 && cell[at["lab"]] + 0 > 0 && cell[at["status"]] == "ok" && cell[at["l2"]] == "warm" && \
+    cell[at["flags"]] == "" {
+    if (!(key in predicted)) { alone++; next }
     if (cell[at["device"]] != model) {
         print "compare-predictions: estimates are of " model ", times of " cell[at["device"]] > "/dev/stderr"
         failed = 3
@@ -28,9 +32,11 @@ file == 2 && cell[at["lab"]] + 0 > 0 && cell[at["status"]] == "ok" && (key in pr
     p[count] = predicted[key]
     m[count] = cell[at["median_ms"]] + 0
     where[count] = cell[at["dataset"]] SUBSEP cell[at["N"]]
-    line[count] = sprintf("%s,%s,%s,%s,%s,%s,%s,%s,%s,%.3f,%s,%s,%s", cell[at["dataset"]],
-        cell[at["origin"]], cell[at["N"]], cell[at["lab"]], cell[at["contender"]], sampled[key],
-        p[count], limit[key], m[count], m[count] / p[count], model, commit[key], cell[at["commit"]])
+    samples += sampled[key] + 0 < 1
+    line[count] = sprintf("%s,%s,%s,%s,%s,%s,%s,%s,%s,%.3f,%s,%s,%s",
+        csv_cell(cell[at["dataset"]]), cell[at["origin"]], cell[at["N"]], cell[at["lab"]],
+        cell[at["contender"]], sampled[key], p[count], limit[key], m[count], m[count] / p[count],
+        model, commit[key], cell[at["commit"]])
 }
 END {
     if (failed) exit failed
@@ -38,6 +44,9 @@ END {
         print "compare-predictions: no lab has both an estimate and a measured time" > "/dev/stderr"
         exit 3
     }
+    if (alone)
+        print "compare-predictions: " alone " measured rows without an estimate of the same data " \
+            "and tuning" > "/dev/stderr"
     if (SUMMARY) summarise()
     else {
         print "dataset,origin,N,lab,contender,sampled,predicted_ms,predicted_limit,measured_ms," \
@@ -88,6 +97,7 @@ function summarise(    i, j, all, right, all_within, right_within, ok) {
     printf "| all %d rows | %d | %.1f %% |\n", count, all, 100 * right / all
     if (all_within)
         printf "| labs of one dataset and width | %d | %.1f %% |\n", all_within, 100 * right_within / all_within
-    printf "\nSpearman's rank correlation over all rows: %.3f. Estimates of %s, times measured on it.\n",
+    printf "\nSpearman's rank correlation over all rows: %.3f. Estimates and times are of %s;\n",
         spearman(), model
+    printf "%d of %d estimates are of a sample of the blocks.\n", samples, count
 }

@@ -1,4 +1,4 @@
-# csv.awk - reading RFC 4180 rows: csv_split(line, fields) fills fields[1..n] and returns n. Quoted
+# csv.awk - RFC 4180 rows: csv_split(line, fields) fills fields[1..n] and returns n. Quoted
 # cells may hold commas and doubled quotes, not line breaks (the suite writes none).
 function csv_split(line, fields,    n, i, c, cell, quoted) {
     n = 0
@@ -16,4 +16,11 @@ function csv_split(line, fields,    n, i, c, cell, quoted) {
     }
     fields[++n] = cell
     return n
+}
+
+# A cell as it is written: in quotes if it needs them.
+function csv_cell(cell) {
+    if (cell !~ /[",]/) return cell
+    gsub(/"/, "\"\"", cell)
+    return "\"" cell "\""
 }

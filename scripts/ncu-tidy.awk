@@ -9,21 +9,15 @@ BEGIN {
     if (header) print "dataset,origin,N,kernel,metric,value,device,driver,toolkit,commit"
 }
 
-function quoted(cell) {
-    if (cell !~ /[",]/) return cell
-    gsub(/"/, "\"\"", cell)
-    return "\"" cell "\""
-}
-
 # The program's rows: its columns, then the first one.
 FILENAME != file { file = FILENAME; files++; line = 0 }
 files == 1 && ++line == 1 { n = csv_split($0, name); for (i = 1; i <= n; i++) at[name[i]] = i; next }
 files == 1 && line == 2 {
     csv_split($0, cell)
     front = ""
-    for (i = 1; i <= n_kept; i++) front = front quoted(cell[at[kept[i]]]) OFS
+    for (i = 1; i <= n_kept; i++) front = front csv_cell(cell[at[kept[i]]]) OFS
     back = ""
-    for (i = 1; i <= n_tail; i++) back = back OFS quoted(cell[at[tail[i]]])
+    for (i = 1; i <= n_tail; i++) back = back OFS csv_cell(cell[at[tail[i]]])
 }
 files == 1 { next }
 
@@ -42,7 +36,7 @@ files == 1 { next }
         if (name[i] !~ /^[a-z0-9]+__.*\.sum$/ || name[i] ~ /^(device|launch|profiler)__/) continue
         value = cell[i]
         gsub(/,/, "", value)
-        print front quoted(kernel), name[i], value back
+        print front csv_cell(kernel), name[i], value back
         lines++
     }
 }

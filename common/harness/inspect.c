@@ -88,6 +88,11 @@ const char *checks_text(int which)
     return memory && races ? "memcheck, racecheck" : memory ? "memcheck" : races ? "racecheck" : "";
 }
 
+bool is_shared(enum access_kind kind)
+{
+    return kind >= SHARED_LOAD;
+}
+
 double share_of(int64_t part, int64_t whole)
 {
     return whole ? (double)part / (double)whole : NAN;
@@ -111,6 +116,11 @@ double simt_efficiency(int64_t lanes, int64_t steps)
 double imbalance(int64_t most, int64_t work, int64_t count)
 {
     return work ? (double)most * (double)count / (double)work : NAN;
+}
+
+int64_t bank_conflicts(const access_counters *n)
+{
+    return n->cost - n->ideal;
 }
 
 int64_t global_sectors(const counters *n)

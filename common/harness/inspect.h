@@ -38,6 +38,8 @@ const char *checks_text(int which);
 
 /* ---- figures made of counters: NAN where there is nothing to divide by ------------------------ */
 
+bool is_shared(enum access_kind kind);
+
 /* Bytes that lanes asked for over the bytes of the sectors moved for them. Above 1 where lanes share:
  * each one's bytes count, even where all read the same. */
 double coalescing(const access_counters *n);
@@ -46,6 +48,8 @@ double share_of(int64_t part, int64_t whole);
 double simt_efficiency(int64_t lanes, int64_t steps);
 /* The most loaded one's work over the mean of `count`. */
 double imbalance(int64_t most, int64_t work, int64_t count);
+/* Wavefronts of accesses to shared memory beyond the least. */
+int64_t bank_conflicts(const access_counters *n);
 /* Sectors of global memory, atomics included. */
 int64_t global_sectors(const counters *n);
 

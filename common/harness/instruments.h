@@ -102,7 +102,7 @@ typedef struct kernel_profile {
 
 /* ---- what is predicted ----------------------------------------------------------------------- */
 
-/* A roofline estimate of one run, never a measurement: each resource's least time, in ms. */
+/* A roofline estimate of one run, never a measurement: the time each resource would take, in ms. */
 enum resource {
     LIMIT_DRAM,
     LIMIT_L2,

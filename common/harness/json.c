@@ -65,11 +65,6 @@ static void text(FILE *out, const char *name, const char *value)
 
 /* ---- counters -------------------------------------------------------------------------------- */
 
-static bool is_shared(enum access_kind kind)
-{
-    return kind >= SHARED_LOAD;
-}
-
 /* The members of an access's object. */
 static void accesses(FILE *out, enum access_kind kind, const access_counters *n)
 {

@@ -295,8 +295,15 @@ static enum status parse_option(int id, const char *argument, options *o, error_
     return STATUS_OK;
 }
 
-/* What cannot be asked for together. */
-static enum status check_together(const options *o, error_text *error)
+/* Whether an option says how times are taken, or that they are. */
+static bool is_about_times(int id)
+{
+    return id == OPT_BENCH_ONLY || id == OPT_RUNS || id == OPT_WARM || id == OPT_COLD ||
+           id == OPT_TUNE;
+}
+
+/* What cannot be asked for together. `about_times` is the name of such an option, or NULL. */
+static enum status check_together(const options *o, const char *about_times, error_text *error)
 {
     if (!o->check && !o->bench)
         return fail(error, STATUS_USAGE, "--check-only and --bench-only exclude each other");
@@ -304,11 +311,11 @@ static enum status check_together(const options *o, error_text *error)
         return fail(error, STATUS_USAGE, "--sweep and --tune exclude each other");
     if (o->tune && !o->bench)
         return fail(error, STATUS_USAGE, "--tune measures, which --check-only forbids");
-    if (o->instruments && (o->tune || !o->check))
+    if (o->instruments && about_times)
         return fail(error, STATUS_USAGE,
-                    "--%s measures times, and --counters, --predict, --memcheck and --racecheck "
+                    "--%s is about times, and --counters, --predict, --memcheck and --racecheck "
                     "take none",
-                    o->tune ? "tune" : "bench-only");
+                    about_times);
     if (o->model && !(o->instruments & INSTRUMENT_COUNTERS))
         return fail(error, STATUS_USAGE, "--model needs --counters or --predict");
     if (o->sample > 0 && !o->instruments)
@@ -327,21 +334,23 @@ enum status options_parse(int argc, char **argv, options *o, error_text *error)
                             NULL, OPTIONS[i].id};
     opterr = 0;
     optind = 0; /* start over: the tests parse several command lines */
-    int id;
+    int id, index = 0;
+    const char *about_times = NULL;
     enum status status;
     /* _only: "-runs 5" means --runs 5, and a wrong "-rums" is one word, not five. */
-    while ((id = getopt_long_only(argc, argv, ":h", table, NULL)) != -1) {
+    while ((id = getopt_long_only(argc, argv, ":h", table, &index)) != -1) {
         const char *word = argv[optind - 1];
         if (id == ':')
             return fail(error, STATUS_USAGE, "%s needs a value (--help shows which)", word);
         if (id == '?') return refuse_option(word, optopt, error);
         status = parse_option(id == 'h' ? OPT_HELP : id, optarg, o, error);
         if (status != STATUS_OK) return status;
+        if (is_about_times(id)) about_times = table[index].name;
     }
     if (argc - optind > 2)
         return fail(error, STATUS_USAGE, "too many words: '%s' (expected [DATASET [N]])",
                     argv[optind + 2]);
-    status = check_together(o, error);
+    status = check_together(o, about_times, error);
     if (status != STATUS_OK) return status;
     if (!o->model) o->model = "h200";
     if (o->sample == 0) o->sample = 1;

@@ -44,7 +44,7 @@ static double shared_wavefronts(const row *r)
 {
     return (double)(r->total.access[SHARED_LOAD].cost + r->total.access[SHARED_STORE].cost);
 }
-static double bank_conflicts(const row *r)
+static double shared_conflicts(const row *r)
 {
     return (double)(r->shared_ld_conflicts + r->shared_st_conflicts);
 }
@@ -63,6 +63,10 @@ static double tensor_operations(const row *r)
 static double active_lanes(const row *r)
 {
     return r->memory_simt_efficiency;
+}
+static double longest_warp(const row *r)
+{
+    return (double)r->total.longest_warp;
 }
 static double warp_balance(const row *r)
 {
@@ -102,11 +106,12 @@ static const figure FIGURES[] = {
     {"store", "sectors", AMOUNT, store_sectors},
     {"atomic", "requests", AMOUNT, atomic_requests},
     {"shared", "wavefr.", AMOUNT, shared_wavefronts},
-    {"bank", "conflicts", AMOUNT, bank_conflicts},
+    {"bank", "conflicts", AMOUNT, shared_conflicts},
     {"", "barriers", AMOUNT, barriers},
     {"", "shuffles", AMOUNT, shuffles},
     {"", "mma", AMOUNT, tensor_operations},
-    {"longest", "warp", TIMES, warp_balance},
+    {"longest", "warp", AMOUNT, longest_warp},
+    {"warp/", "mean", TIMES, warp_balance},
     {"longest", "block", TIMES, block_balance},
     {"busiest", "SM", TIMES, sm_balance},
     {"L1", "hits", SHARE, l1_hits},
@@ -154,41 +159,61 @@ static int widest(const char *const *names, size_t count)
     return width;
 }
 
+/* A line without blanks at its end: those that line up figures, too. */
+static void print_cells(FILE *out, const char *name, int name_width, const amount_text *cells,
+                        int columns)
+{
+    char line[320];
+    int used = snprintf(line, sizeof line, "%-*s", name_width, name);
+    for (int k = 0; k < columns; k++)
+        used += snprintf(line + used, sizeof line - used, " %*s", COLUMN, cells[k].text);
+    while (used > 0 && line[used - 1] == ' ')
+        used--;
+    fprintf(out, "%.*s\n", used, line);
+}
+
+static amount_text title(const char *words)
+{
+    amount_text a;
+    snprintf(a.text, sizeof a.text, "%s", words);
+    return a;
+}
+
 static void print_band(FILE *out, const figure *const *band, int columns, const row *rows,
                        const char *const *names, size_t count, int name_width)
 {
-    fprintf(out, "%-*s", name_width, "");
+    amount_text cells[NUM_FIGURES];
     for (int k = 0; k < columns; k++)
-        fprintf(out, " %*s", COLUMN, band[k]->above);
-    fprintf(out, "\n%-*s", name_width, "step by step");
+        cells[k] = title(band[k]->above);
+    print_cells(out, "", name_width, cells, columns);
     for (int k = 0; k < columns; k++)
-        fprintf(out, " %*s", COLUMN, band[k]->title);
-    putc('\n', out);
+        cells[k] = title(band[k]->title);
+    print_cells(out, "step by step", name_width, cells, columns);
     for (size_t i = 0; i < count; i++) {
         if (!rows[i].counted) continue;
-        fprintf(out, "%-*s", name_width, names[i]);
         for (int k = 0; k < columns; k++)
-            fprintf(out, " %*s", COLUMN, shown(band[k], band[k]->of(&rows[i])).text);
-        putc('\n', out);
+            cells[k] = shown(band[k], band[k]->of(&rows[i]));
+        print_cells(out, names[i], name_width, cells, columns);
     }
     putc('\n', out);
 }
 
+/* As many bands as the width asks for, all as wide as each other. */
 void profiles_compare(FILE *out, const row *rows, const char *const *names, size_t count)
 {
-    const figure *band[NUM_FIGURES];
+    const figure *telling[NUM_FIGURES];
     const int name_width = (int)fmax(widest(names, count), strlen("step by step"));
     const int most = (int)fmax(1, (TERMINAL_WIDTH - name_width) / (COLUMN + 1));
-    int columns = 0, counted = 0;
+    int figures = 0, counted = 0;
     for (size_t i = 0; i < count; i++)
         counted += rows[i].counted;
     if (counted < 2) return;
-    for (int k = 0; k < NUM_FIGURES; k++) {
-        if (tells(&FIGURES[k], rows, count)) band[columns++] = &FIGURES[k];
-        if (columns == most || (columns && k + 1 == NUM_FIGURES)) {
-            print_band(out, band, columns, rows, names, count, name_width);
-            columns = 0;
-        }
+    for (int k = 0; k < NUM_FIGURES; k++)
+        if (tells(&FIGURES[k], rows, count)) telling[figures++] = &FIGURES[k];
+    for (int bands = (figures + most - 1) / most, first = 0; bands > 0; bands--) {
+        const int columns = (figures - first + bands - 1) / bands;
+        print_band(out, telling + first, columns, rows, names, count, name_width);
+        first += columns;
     }
 }
 
@@ -210,8 +235,8 @@ void predictions_print(FILE *out, const row *rows, const char *const *names, siz
         if (rows[i].predicted) model = rows[i].inspection->model;
     if (!model) return;
     fprintf(out,
-            "estimate, not a measurement: the least time that the limits of %s allow for what was\n"
-            "counted, then what each of its resources alone would take\n\n",
+            "estimate, not a measurement: the time that %s would take for what was counted,\n"
+            "by a model of its resources; then what each of them alone would take\n\n",
             model);
     fprintf(out, "%-*s %8s  %-12s", name_width, "estimate, ms", "in all", "limited by");
     for (int r = 0; r < RESOURCES; r++)

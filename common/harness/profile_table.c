@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Below this share of useful bytes an access is marked, if it is one of many. */
+/* Marked are lanes active below POOR, and accesses of which less than that is of use if they are MANY
+ * of their kernel's. */
 static const double POOR = 0.5, MANY = 0.1;
 
 static const char *const KIND_NAMES[ACCESS_KINDS] = {
@@ -21,11 +22,6 @@ static const char *const SHORT_NAMES[ACCESS_KINDS] = {
     [GLOBAL_ATOMIC] = "atomic",      [SHARED_LOAD] = "shared load",
     [SHARED_STORE] = "shared store", [SHARED_ATOMIC] = "shared atomic",
 };
-
-static bool is_shared(enum access_kind kind)
-{
-    return kind >= SHARED_LOAD;
-}
 
 /* Global memory: useful bytes over moved ones. Shared memory: the least wavefronts over those taken. */
 static double efficiency(enum access_kind kind, const access_counters *n)
@@ -99,16 +95,16 @@ static void print_accesses(FILE *out, const counters *total)
         print_access(out, KIND_NAMES[k], k, n, total);
         putc('\n', out);
     }
-    const int64_t conflicts = total->access[SHARED_LOAD].cost - total->access[SHARED_LOAD].ideal +
-                              total->access[SHARED_STORE].cost - total->access[SHARED_STORE].ideal;
+    const int64_t conflicts =
+        bank_conflicts(&total->access[SHARED_LOAD]) + bank_conflicts(&total->access[SHARED_STORE]);
     if (conflicts)
         fprintf(out, "    bank conflicts  %s%s%s: wavefronts beyond the least\n",
                 paint(out, YELLOW), in_words((double)conflicts).text, paint(out, PLAIN));
     for (int k = 0; k < ACCESS_KINDS; k++) {
         const access_counters *n = &total->access[k];
         if (n->serial)
-            fprintf(out, "    atomics         %.2f lanes a request take turns at one address\n",
-                    per_request(n->serial, n));
+            fprintf(out, "    %-14s  %.2f lanes a request take turns at one address\n",
+                    is_shared(k) ? "shared atomics" : "atomics", per_request(n->serial, n));
     }
 }
 
@@ -141,7 +137,8 @@ static void print_rest(FILE *out, const counters *n)
             percent(simt_efficiency(n->lane_steps, n->steps)).text);
     print_operations(out, n);
     fprintf(out,
-            "    imbalance       longest warp %s the mean work, longest block %s, busiest SM %s\n",
+            "    imbalance       longest warp %s (%s the mean), longest block %s, busiest SM %s\n",
+            in_words((double)n->longest_warp).text,
             times(imbalance(n->longest_warp, n->work, n->warps)).text,
             times(imbalance(n->longest_block, n->work, n->blocks)).text,
             times(imbalance(n->busiest_sm, n->work, n->sms)).text);

@@ -10,7 +10,7 @@
 void profile_legend(FILE *out);
 
 /* What was counted of one contender: each kernel of run as a whole and line by line, with the source
- * beside the numbers; kernels of prepare in a line each, unless they do more than run. */
+ * beside the numbers; kernels of prepare in one line, unless they do more than run. */
 void profile_print(FILE *out, const char *name, const inspection *i);
 
 /* What the checks found of one contender. */

@@ -3,10 +3,10 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
-/* A line that wraps could not be removed. */
 enum { BAR = 20, WIDTH = 79, QUIET_MS = 2000, BETWEEN_MS = 200 };
 
 static bool shown;
@@ -34,16 +34,25 @@ void progress_clear(void)
     shown = false;
 }
 
+/* How long the bar's line may be: one that wraps could not be removed. */
+static int room(void)
+{
+    struct winsize terminal;
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &terminal) != 0 || terminal.ws_col == 0) return WIDTH;
+    return terminal.ws_col > WIDTH ? WIDTH : terminal.ws_col - 1;
+}
+
 static void draw(double filled_steps, const char *detail)
 {
     char line[WIDTH + 1];
+    const int most = room();
     const int filled = steps ? (int)(filled_steps * BAR / steps) : 0;
     progress_clear();
     const int length =
         snprintf(line, sizeof line, "[%.*s%*s] %zu/%zu %s%s", filled,
                  "====================", BAR - filled, "", step, steps, step_text, detail);
-    if (length > WIDTH) strcpy(line + WIDTH - 3, "...");
-    fputs(line, stderr);
+    if (length > most && most > 3) memcpy(line + most - 3, "...", 3);
+    fprintf(stderr, "%.*s", most, line);
     fflush(stderr);
     shown = true;
 }

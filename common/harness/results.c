@@ -30,8 +30,6 @@ static const char *status_word(enum status status, bool sampled)
 static void add_inspection(row *r, inspection *i)
 {
     const counters *n = &i->run;
-    const access_counters *shared_ld = &n->access[SHARED_LOAD];
-    const access_counters *shared_st = &n->access[SHARED_STORE];
     r->inspection = i;
     r->counted = i->counted;
     r->predicted = i->predicted;
@@ -46,8 +44,8 @@ static void add_inspection(row *r, inspection *i)
     r->sampled = i->sample;
     r->num_kernels = (int64_t)i->run_kernels;
     r->total = *n;
-    r->shared_ld_conflicts = shared_ld->cost - shared_ld->ideal;
-    r->shared_st_conflicts = shared_st->cost - shared_st->ideal;
+    r->shared_ld_conflicts = bank_conflicts(&n->access[SHARED_LOAD]);
+    r->shared_st_conflicts = bank_conflicts(&n->access[SHARED_STORE]);
     r->simt_efficiency = simt_efficiency(n->lane_steps, n->steps);
     r->memory_simt_efficiency = simt_efficiency(n->memory_lanes, n->memory_steps);
     r->warp_imbalance = imbalance(n->longest_warp, n->work, n->warps);
@@ -94,7 +92,9 @@ row result_row(const dataset *d, const problem *p, const contender *c, const int
     COPY_TEXT(r.driver, device->driver);
     COPY_TEXT(r.toolkit, device->toolkit);
     COPY_TEXT(r.commit, provenance_commit());
-    COPY_TEXT(r.l2, o->l2 == L2_COLD ? "cold" : "warm");
+    /* The cache model, too, starts each launch with an empty L2. */
+    const bool cold = o->l2 == L2_COLD || (o->instruments & INSTRUMENT_COUNTERS);
+    COPY_TEXT(r.l2, cold ? "cold" : "warm");
     COPY_TEXT(r.status, status_word(out->status, options_sampled(o)));
     COPY_TEXT(r.message, out->message);
     options_flags(o, r.flags, sizeof r.flags);

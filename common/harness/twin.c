@@ -65,7 +65,9 @@ static void hand_down_project(const char *twin)
 {
     char registry[PATH_MAX];
     const char *root = project_root();
-    if (!root || !strncmp(twin, root, strlen(root)) || getenv("SPMM_REGISTRY")) return;
+    const size_t length = root ? strlen(root) : 0;
+    const bool is_below = length && !strncmp(twin, root, length) && twin[length] == '/';
+    if (!length || is_below || getenv("SPMM_REGISTRY")) return;
     if (snprintf(registry, sizeof registry, "%s/datasets/registry.tsv", root) < PATH_MAX)
         setenv("SPMM_REGISTRY", registry, 1);
 }

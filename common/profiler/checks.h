@@ -47,9 +47,9 @@ place place_of(const worker *self, uintptr_t address);
 
 /* ---- order.cc -------------------------------------------------------------------------------- */
 
-/* Time is a number that grows whenever something is ordered: at every barrier, __syncwarp, fence, block
- * and launch, for the whole process. What two threads do at one time is unordered. As blocks run one
- * after the other, a moment also tells the block and the launch. */
+/* Time is a number that grows whenever something is ordered: at every barrier, __syncwarp, fence,
+ * block and launch, for the whole process. What two threads do at one time is unordered. As blocks
+ * run one after the other, a moment also tells the block and the launch. */
 typedef uint64_t moment;
 extern moment time_now; /* from 1; stands still at END_OF_TIME */
 constexpr moment END_OF_TIME = ((moment)1 << 34) - 1;
@@ -66,8 +66,8 @@ void order_barrier(void);
 void order_syncwarp(const warp *w, uint32_t mask);
 void order_fence(const lane *who, simt_scope scope);
 
-/* An atomic or volatile access, which may carry a message. `update`: the write also reads, and adds to
- * the messages that are there. */
+/* An atomic or volatile access, which may carry a message. `update`: the write also reads, and adds
+ * to the messages that are there. */
 void order_strong_write(uintptr_t address, const lane *who, bool shared, bool update);
 void order_strong_read(uintptr_t address, const lane *who, bool shared);
 
@@ -83,8 +83,8 @@ extern order_marks order;
 /* The rest of is_over(). */
 bool order_search(event_of_thread before, const lane *me);
 
-/* Whether what happened `before` is certain to be over for thread `me` of the current block. `shared`:
- * it was in shared memory, of which every block has its own. */
+/* Whether what happened `before` is certain to be over for thread `me` of the current block.
+ * `shared`: it was in shared memory, of which every block has its own. */
 static inline bool is_over(event_of_thread before, const lane *me, bool shared)
 {
     bool same_warp = false;

@@ -138,7 +138,7 @@ static const struct {
     {"illegal address", "illegal address", "run with --memcheck to see which array was meant"},
     {"stack overflow", "stack overflow",
      "make local arrays smaller, or replace the recursion by a loop"},
-    {"", "failure", "see the report of the runtime"},
+    {"", "failure", "the same command without instruments prints the runtime's whole report"},
 };
 
 /* Somebody who waits, for a failure of the block as a whole. */

@@ -9,7 +9,8 @@
  *   T   NVIDIA's Volta, Ampere, Ada and Hopper tuning guides, on the unified L1 and shared memory
  *   W   NVIDIA's architecture white papers and data sheets of the V100, A100, RTX 4090 and H100
  *   C   Jia and Van Sandt, "Dissecting the Ampere GPU Architecture through Microbenchmarking",
- *       GTC 2021 (S33322): an A100 reads through a near partition of L2 that copies from the far one
+ *       GTC 2021 (S33322): an A100 reads through a near partition of L2, which copies from the far
+ *       one
  *   J   Jia et al., "Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking", 2018
  *   L   Luo et al., "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture", 2024
  *       (arXiv 2402.13499), tables IV and V: latencies; bytes of L2 a cycle
@@ -149,10 +150,10 @@ gpu_residency gpu_model_residency(const gpu_model *gpu, unsigned block_threads,
     if (shared) blocks = least(blocks, carve_out(gpu, INT64_MAX) / shared);
     if (blocks < 1) blocks = 1; /* a launch that does not fit is not this function's business */
 
-    /* The driver chooses the carve-out by rules of its own. Where it can be seen it was the smallest
-     * one with twice the room that the resident blocks need: 32 KB for 16 blocks of 1 KB and 64 KB
-     * for 16 of 2 KB on an H200 (Nsight Compute, labs 1 to 5), 64 KB for 6 blocks of 5.1 KB on an
-     * RTX 3090 (forums.developer.nvidia.com/t/320732). */
+    /* The driver chooses the carve-out by rules of its own. Where it can be seen it was the
+     * smallest one with twice the room that the resident blocks need: 32 KB for 16 blocks of 1 KB
+     * and 64 KB for 16 of 2 KB on an H200 (Nsight Compute, labs 1 to 5), 64 KB for 6 blocks of 5.1
+     * KB on an RTX 3090 (forums.developer.nvidia.com/t/320732). */
     const int64_t shared_bytes = carve_out(gpu, 2 * blocks * shared);
     return (gpu_residency){
         .block_warps = (int)warps,

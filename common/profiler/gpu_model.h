@@ -31,8 +31,8 @@ typedef struct gpu_model {
     int carve_out_kb[MAX_CARVE_OUTS];
     int l1_bytes_per_cycle; /* for L1 and shared memory together */
 
-    /* L2, all of it. Where it has two partitions an SM reads through the one on its side, which then
-     * keeps a copy of what belongs to the other. */
+    /* L2, all of it. Where it has two partitions an SM reads through the one on its side, which
+     * then keeps a copy of what belongs to the other. */
     int64_t l2_bytes;
     int l2_partitions;
     int l2_slices; /* all that work side by side, each on addresses of its own */

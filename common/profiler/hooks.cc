@@ -1,7 +1,7 @@
 /*
- * hooks.cc - where traced kernels report what they do. The compiler calls the functions __tsan_* and
- * __sanitizer_cov_trace_pc (-fsanitize=thread, -fsanitize-coverage=trace-pc; those of libtsan are not
- * linked); the device headers call simt_traced_* (simt/trace.h).
+ * hooks.cc - where traced kernels report what they do. The compiler calls the functions __tsan_*
+ * and __sanitizer_cov_trace_pc (-fsanitize=thread, -fsanitize-coverage=trace-pc; those of libtsan
+ * are not linked); the device headers call simt_traced_* (simt/trace.h).
  */
 #include "profiler/profiler.h"
 
@@ -16,8 +16,8 @@ static inline bool is_local(const lane *me, uintptr_t address)
     return (uintptr_t)me - address <= 64 << 10;
 }
 
-/* The kernel's parameters, and variables of the program: __constant__ ones, or __device__ ones, which
- * nothing tells from them. They are neither checked nor counted. */
+/* The kernel's parameters, and variables of the program: __constant__ ones, or __device__ ones,
+ * which nothing tells from them. They are neither checked nor counted. */
 static inline bool is_parameter(const worker *self, uintptr_t address)
 {
     return address - (uintptr_t)self->job->arguments < self->job->argument_bytes ||
@@ -62,8 +62,9 @@ static inline __attribute__((always_inline)) void on_access(const void *p, unsig
     report_access(a);
 }
 
-/* A struct whose alignment is smaller than its size. nvcc moves it member by member, in no larger
- * pieces than its alignment; that is not known here, but most members have 4 bytes. */
+/* A struct whose alignment is smaller than its size, or what the compiler sees to be misaligned.
+ * nvcc moves a struct member by member, in no larger pieces than its alignment; that is not known
+ * here, but most members have 4 bytes. */
 static void on_range(const void *p, size_t bytes, bool write, const void *site)
 {
     const char *at = (const char *)p;
@@ -84,14 +85,6 @@ static void on_range(const void *p, size_t bytes, bool write, const void *site)
         on_access(p, BYTES, false, false, SIMT_CALLER);       \
     }                                                         \
     void __tsan_write##BYTES(void *p)                         \
-    {                                                         \
-        on_access(p, BYTES, true, false, SIMT_CALLER);        \
-    }                                                         \
-    void __tsan_unaligned_read##BYTES(void *p)                \
-    {                                                         \
-        on_access(p, BYTES, false, false, SIMT_CALLER);       \
-    }                                                         \
-    void __tsan_unaligned_write##BYTES(void *p)               \
     {                                                         \
         on_access(p, BYTES, true, false, SIMT_CALLER);        \
     }                                                         \
@@ -141,7 +134,6 @@ void *simt_traced_memmove(void *to, const void *from, size_t bytes)
 }
 
 void __tsan_init(void) {}
-void __tsan_vptr_read(void *) {}
 void __tsan_vptr_update(void *, void *) {}
 
 /* ---- control flow --------------------------------------------------------------------------- */
@@ -156,8 +148,10 @@ void __tsan_func_exit(void)
 }
 void __sanitizer_cov_trace_pc(void)
 {
-    if (profiler.tracing && profiler.count)
-        log_event(simt_worker, EVENT_BASIC_BLOCK, 0, 0, SIMT_CALLER);
+    worker *self = simt_worker;
+    if (self && __builtin_expect(self->timed_out, 0) && self->running)
+        simt_leave_timed_out(SIMT_CALLER);
+    if (profiler.tracing && profiler.count) log_event(self, EVENT_BASIC_BLOCK, 0, 0, SIMT_CALLER);
 }
 
 /* ---- what the device headers call ------------------------------------------------------------ */
@@ -175,8 +169,8 @@ uint64_t simt_traced_shuffle(uint32_t mask, uint64_t value, int operand, int wid
     return simt_shuffle_at(mask, value, operand, width, how, SIMT_CALLER);
 }
 
-/* The lanes that wait in __syncwarp with this mask have met when the first of them comes back: until
- * then none of them could do anything else. */
+/* The lanes that wait in __syncwarp with this mask have met when the first of them comes back:
+ * until then none of them could do anything else. */
 static uint32_t waiting_with[MAX_WARPS]
                             [WARP_LANES]; /* the mask a lane waits with, 0: it does not */
 
@@ -197,7 +191,8 @@ uint64_t simt_traced_vote(uint32_t mask, uint64_t value, simt_collective how)
     return 0;
 }
 
-/* The same for the block: of the threads that went into one barrier, the first to come back counts it. */
+/* The same for the block: of the threads that went into one barrier, the first to come back counts
+ * it. */
 static uint64_t barriers_passed;
 
 int simt_traced_syncthreads(int predicate, simt_barrier how)
@@ -266,8 +261,8 @@ void simt_traced_ldmatrix(uint32_t *fragments, const void *row, int count, bool 
 
 /* ---- asynchronous copies --------------------------------------------------------------------- */
 
-/* The source is read and the target written when the wait for the copy happens, as far as the checks
- * go; they are counted where the copy is started. */
+/* Copies that have yet to arrive, which they do when they are waited for. They are counted where
+ * they are started. */
 struct pending_copy {
     uintptr_t shared;
     unsigned bytes, group;

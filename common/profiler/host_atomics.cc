@@ -1,6 +1,6 @@
 /*
- * host_atomics.cc - -fsanitize=thread also turns the host code's atomics (std::atomic, __atomic_*) of
- * a traced file into calls. They do what they did.
+ * host_atomics.cc - -fsanitize=thread also turns the host code's atomics (std::atomic, __atomic_*)
+ * of a traced file into calls. They do what they did.
  */
 #include <stdint.h>
 

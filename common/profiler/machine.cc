@@ -5,18 +5,19 @@
  *            --stores, atomics----------------------------> L2 --dirty sectors----> memory
  *
  * A trace comes block by block, while a GPU runs thousands of warps at once. So what the warps of a
- * block ask for is noted first, a stream for each warp; when the block is complete it goes to the SM
- * that has room first, and its streams are played together with those of all other resident warps:
- * in a turn, every warp makes a request of one line. A request of n lines takes n turns, because an
- * L1 looks up one line a cycle.
+ * block ask for is noted first, a stream for each warp; when the block is complete it goes to the
+ * SM that has room first, and its streams are played together with those of all other resident
+ * warps: in a turn, every warp makes a request of one line. A request of n lines takes n turns,
+ * because an L1 looks up one line a cycle.
  *
  * Not in the model: time itself (a warp that waits for memory falls no further behind than one that
- * does not), registers (they may leave room for fewer blocks than assumed here, and spill), requests
- * of several SMs for one sector that are merged on their way to L2, translation of addresses.
+ * does not), registers (they may leave room for fewer blocks than assumed here, and spill),
+ * requests of several SMs for one sector that are merged on their way to L2, translation of
+ * addresses.
  *
  * Against Nsight Compute on an H200, labs 1 to 5, arxiv, ddi, and stand-ins of collab, youtube and
- * yelp, N = 32 and 256: sectors that miss L1 within 2 %, but 11 % on ddi and 21 % in lab 1; DRAM bytes
- * within 9 %, but 29 % in lab 1 (there arxiv's 92 MB in 21 ms become 165).
+ * yelp, N = 32 and 256: sectors that miss L1 within 2 %, but 11 % on ddi and 21 % in lab 1; DRAM
+ * bytes within 9 %, but 29 % in lab 1 (there arxiv's 92 MB in 21 ms become 165).
  */
 #include "profiler/machine.h"
 
@@ -36,7 +37,8 @@ unsigned sectors_in(unsigned mask)
 }
 
 /* Spreads line numbers over 64 bits. GPUs hash addresses as well, so that no stride of a program
- * falls on few sets; the finaliser of MurmurHash3 stands for their functions, which are not known. */
+ * falls on few sets; the finaliser of MurmurHash3 stands for their functions, which are not
+ * known. */
 uint64_t hash(uint64_t line)
 {
     line = (line ^ line >> 33) * 0xff51afd7ed558ccd;
@@ -44,15 +46,15 @@ uint64_t hash(uint64_t line)
     return line ^ line >> 33;
 }
 
-/* ---- which lines are played ------------------------------------------------------------------- */
+/* ---- which lines are played ------------------------------------------------------------------ */
 
 /* Set sampling: what happens in one set of a cache does not depend on the others, so a launch too
- * large to be played whole is played on the first 1/2^k of the sets of every cache, and what happens
- * there counts 2^k times. A set gets the lines of one range of hashes, so that in every cache these
- * are the lines with the smallest hashes. A launch begins with k = 0; k grows each time that so many
- * lines have been played, and when as many for each step of k, 64 MB, wait in streams. At k = 6 an
- * L1 has one set left, and there are 132 of them. Labs 1 to 5 on arxiv, ddi and collab: bytes stay
- * within 4 % of those at k = 0. */
+ * large to be played whole is played on the first 1/2^k of the sets of every cache, and what
+ * happens there counts 2^k times. A set gets the lines of one range of hashes, so that in every
+ * cache these are the lines with the smallest hashes. A launch begins with k = 0; k grows each time
+ * that so many lines have been played, and when as many for each step of k, 64 MB, wait in streams.
+ * At k = 6 an L1 has one set left, and there are 132 of them. Labs 1 to 5 on arxiv, ddi and collab:
+ * bytes stay within 4 % of those at k = 0. */
 constexpr unsigned MAX_THINNING = 6;
 constexpr uint64_t PLAYED_BEFORE_THINNING = (uint64_t)1 << 22;
 constexpr uint64_t WAITING_BEFORE_THINNING = (uint64_t)1 << 23;
@@ -83,8 +85,8 @@ class cache
     {
     }
 
-    /* Looks the line up and makes it the newest of its set. If it was not there it is now, without a
-     * valid sector, and *evicted is the line that made room. */
+    /* Looks the line up and makes it the newest of its set. If it was not there it is now, without
+     * a valid sector, and *evicted is the line that made room. */
     cache_line &use(uint64_t number, uint64_t line_hash, cache_line *evicted)
     {
         cache_line *set = &places[(size_t)((unsigned __int128)line_hash * sets >> 64) * ways];
@@ -160,8 +162,8 @@ struct machine {
     std::vector<unsigned> idle, building; /* numbers of those not in use; those of the next block */
 
     uint64_t now; /* turns */
-    /* Streams by the turn of their next record, modulo the wheel's size; those further ahead are put
-     * in again when the wheel has gone round. */
+    /* Streams by the turn of their next record, modulo the wheel's size; those further ahead are
+     * put in again when the wheel has gone round. */
     static constexpr size_t WHEEL = 4096;
     std::vector<std::vector<unsigned>> wheel;
 
@@ -174,8 +176,8 @@ struct machine {
     int64_t chain_loads, all_loads; /* of the longest chain; of each block's longest warp, summed */
     std::vector<int64_t> sm_work;
 
-    /* How many loads waited for what: of those played before thinning left lines of them out, or, if
-     * these are too few, of those played since. */
+    /* How many loads waited for what: of those played before thinning left lines of them out, or,
+     * if these are too few, of those played since. */
     struct {
         unsigned thinning;
         int64_t loads, l2, dram;
@@ -201,8 +203,8 @@ int64_t bytes_of(unsigned sectors)
     return (int64_t)SECTOR_BYTES * sectors_in(sectors) << m.thinning;
 }
 
-/* What a line evicted from L2 costs. Memory takes whole sectors: one that stores have filled in part
- * is completed first. */
+/* What a line evicted from L2 costs. Memory takes whole sectors: one that stores have filled in
+ * part is completed first. */
 void write_back(const cache_line &line)
 {
     m.n.dram_write_bytes += bytes_of(line.dirty);
@@ -241,8 +243,8 @@ waits_for play_load(const record &r, uint64_t line_hash, unsigned sm, size_t nea
     return DRAM;
 }
 
-/* L1 is written through and takes no line for it. The partition on this side does: without that, too
- * little is evicted by half on arxiv, N = 32. */
+/* L1 is written through and takes no line for it. The partition on this side does: without that,
+ * too little is evicted by half on arxiv, N = 32. */
 void play_store(const record &r, uint64_t line_hash, size_t near, size_t home)
 {
     if (near != home) {
@@ -437,14 +439,14 @@ void machine_block_end(void)
 
 void machine_warmed(void)
 {
+    /* They end first: what they have yet to ask for is not to be counted. */
     std::vector<place> all;
     for (; !m.places.empty(); m.places.pop())
         all.push_back(m.places.top());
-    for (place &p : all) {
-        p.loads = 0;
-        m.places.push(p);
-    }
-    advance(m.places.top().end + 1); /* their last requests included */
+    const uint64_t end = all.back().end;
+    for (const place &p : all)
+        m.places.push({.end = end, .number = p.number, .loads = 0});
+    advance(end + 1);
     m.n = {};
     m.blocks = 0;
     m.load_sectors = m.store_sectors = m.chain_loads = m.all_loads = 0;

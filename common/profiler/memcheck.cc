@@ -2,14 +2,14 @@
  * memcheck.cc - whether an access goes to memory that the kernel may use, in that way: inside an
  * array, aligned, to something that has been written, not into an input.
  *
- * For every 8 bytes of device and shared memory there are 4 bytes of notes (shadow.h), with a bit for
- * each byte. Nearly all accesses are found to be right by a comparison of these bits. Only for the
- * others it is worked out what is wrong, so that part may take its time.
+ * For every 8 bytes of device and shared memory there are 4 bytes of notes (shadow.h), with a bit
+ * for each byte. Nearly all accesses are found to be right by a comparison of these bits. Only for
+ * the others it is worked out what is wrong, so that part may take its time.
  *
- * Where a harness has named arrays inside an allocation, the rest of the allocation (its guard zones)
- * is out of bounds. Static __shared__ variables have no gaps between them: an index that leaves its
- * own array is caught where the array's type is known (-fsanitize=bounds), and elsewhere only if it
- * leaves all of them.
+ * Where a harness has named arrays inside an allocation, the rest of the allocation (its guard
+ * zones) is out of bounds. Static __shared__ variables have no gaps between them: an index that
+ * leaves its own array is caught where the array's type is known (-fsanitize=bounds), and elsewhere
+ * only if it leaves all of them.
  */
 #include "profiler/checks.h"
 #include "profiler/shadow.h"
@@ -65,6 +65,7 @@ static inline void put(uint8_t *bits, uint8_t which, bool on)
 static void set_bounds(uintptr_t start, size_t bytes, bool readable, bool writable)
 {
     change_notes(start, bytes, [=](byte_notes *n, uint8_t bits) {
+        put(&n->arriving, bits, false);
         put(&n->readable, bits, readable);
         put(&n->writable, bits, writable);
     });
@@ -200,8 +201,8 @@ static void note(const char *kind, const access *a, const char *advice, const ch
     finding_add(kind, a, nullptr, advice, "%s %u bytes at %s%s", verb(a), a->size, where, rest);
 }
 
-/* Whether the processor can make the access without harm to this program. It is aligned and small, so
- * it lies in one page. */
+/* Whether the processor can make the access without harm to this program. It is aligned and small,
+ * so it lies in one page. */
 static bool can_go_on(const access *a, place where)
 {
     const uintptr_t page = 4096;

@@ -10,12 +10,13 @@
  *   between launches    everything: launches of one stream follow each other
  *
  * A message: a thread passes a fence and then writes a flag with an atomic function or a volatile
- * store; another thread reads the flag, again with an atomic or volatile access. What the sender knew
- * to be over at its fence is over for the receiver. A second fence, between the receiver's read and
- * what it reads afterwards, belongs to the rule too, but CUDA's own example (threadFenceReduction) does
- * without, so its absence is not held against anybody.
+ * store; another thread reads the flag, again with an atomic or volatile access. What the sender
+ * knew to be over at its fence is over for the receiver. A second fence, between the receiver's
+ * read and what it reads afterwards, belongs to the rule too, but CUDA's own example
+ * (threadFenceReduction) does without, so its absence is not held against anybody.
  *
- * A thread that has exited counts as having arrived wherever others wait for it: so the hardware counts.
+ * A thread that has exited counts as having arrived wherever others wait for it: so the hardware
+ * counts.
  *
  * Barriers are cheap to follow: all that happened in the block before the last one is over, so that
  * one moment is enough. The same for a warp and __syncwarp() with a full mask. After one with a
@@ -49,8 +50,8 @@ struct warp_order {
 warp_order warps[MAX_WARPS];
 moment block_fence[SCOPES], block_known_fence[SCOPES]; /* the same for the block */
 
-/* What a fence lets others see: what the thread itself did before `own`, its warp before `warp`, all
- * threads of its block before `block`. */
+/* What a fence lets others see: what the thread itself did before `own`, its warp before `warp`,
+ * all threads of its block before `block`. */
 struct coverage {
     moment own, warp, block;
 
@@ -82,8 +83,8 @@ struct message {
     size_t receipts_begin, receipts_end; /* what the sender's block had been told */
 };
 
-/* The messages an address has carried since something else was written to it, oldest first: so their
- * blocks ascend. An atomic function adds its own; a store begins anew. */
+/* The messages an address has carried since something else was written to it, oldest first: so
+ * their blocks ascend. An atomic function adds its own; a store begins anew. */
 struct flag {
     std::vector<message> messages;
     std::vector<size_t> relays; /* those whose senders had read other flags */
@@ -183,8 +184,8 @@ void order_fence(const lane *who, simt_scope scope)
     }
 }
 
-/* What a message of this thread would cover. A fence before a barrier counts for the threads that the
- * barrier let go, too: "write, __threadfence, __syncthreads, one thread's atomic" is common. */
+/* What a message of this thread would cover. A fence before a barrier counts for the threads that
+ * the barrier let go, too: "write, __threadfence, __syncthreads, one thread's atomic" is common. */
 static coverage covered(const lane *who, int scope)
 {
     const warp_order &w = warps[who->home->number];

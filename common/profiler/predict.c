@@ -4,9 +4,9 @@
  * what to look at; it is no measurement.
  *
  * Against 74 medians of report/results/h200/spmm.csv (labs 1 to 5 on nine graphs, N = 32 and 256):
- * rank correlation 0.98; 95 % of all pairs in the right order, and 91 % of the pairs on one graph and
- * N that lie more than 10 % apart. Estimates are 20 % short of the measured time in the mean; what
- * is missing most is the spilling of registers (lab 4, N = 256) and queues before busy memory.
+ * rank correlation 0.98; 95 % of all pairs in the right order, and 91 % of the pairs on one graph
+ * and N that lie more than 10 % apart. Estimates are 20 % short of the measured time in the mean;
+ * what is missing most is the spilling of registers (lab 4, N = 256) and queues before busy memory.
  */
 #include "profiler/predict.h"
 
@@ -15,12 +15,14 @@
 /* Instructions of a warp for each of its memory accesses, shuffles and barriers, itself included:
  * addresses, loops, arithmetic. Nsight Compute counted 4 to 9 in labs 1 to 5, 6.1 on average. */
 static const double INSTRUCTIONS_PER_STEP = 6;
-/* Cycles from an instruction to the next one of its warp that uses the result (Jia et al., 2018). */
+/* Cycles from an instruction to the next one of its warp that uses the result (Jia et al.,
+ * 2018). */
 static const double INSTRUCTION_LATENCY = 4;
-/* Loads that a warp has on their way at a time: nvcc unrolls a loop of unknown length four times. */
+/* Loads that a warp has on their way at a time: nvcc unrolls a loop of unknown length four
+ * times. */
 static const double LOADS_IN_FLIGHT = 4;
-/* fp32 additions that a slice of L2 carries out in a cycle. Measured on the H200: 658e9 a second, to
- * addresses all over 22 MB; / 96 slices / 1.98 GHz. */
+/* fp32 additions that a slice of L2 carries out in a cycle. Measured on the H200: 658e9 a second,
+ * to addresses all over 22 MB; / 96 slices / 1.98 GHz. */
 static const double ATOMICS_PER_SLICE = 3.5;
 
 static double larger(double a, double b)

@@ -5,7 +5,9 @@
  * memory has 32 banks of 4 bytes: a request takes as many wavefronts as the most wanted bank has
  * different words to deliver. Lanes with 8 bytes each are served in halves of the warp, with 16 bytes
  * in quarters, since one wavefront moves 128 bytes; lanes that want the same word share it. (CUDA C++
- * Programming Guide, "Shared Memory"; confirmed with Nsight Compute, report/results.)
+ * Programming Guide, "Shared Memory".) Two rules more are what Nsight Compute shows on an H200, with
+ * the patterns of tests/counters: loads of pairs that are alike take twice as many lanes at a time,
+ * and an atomic sends a sector once for each lane that wants the same address in it.
  */
 #include "profiler/machine.h"
 #include "profiler/profiler.h"
@@ -75,18 +77,31 @@ static inline int64_t units(int64_t bytes, unsigned unit)
     return (bytes + unit - 1) / unit;
 }
 
-/* How many lanes want the address that most of them want. */
-static int64_t turns(const warp_step *s)
+/* Of lanes that want the same address only one is served at a time: how many times something has to
+ * be sent if it is so for each sector by itself, and if for the request as a whole. */
+struct turns {
+    unsigned sectors, request;
+};
+static turns take_turns(const warp_step *s)
 {
     uintptr_t sorted[WARP_LANES];
     std::copy_n(s->addresses, s->count, sorted);
     std::sort(sorted, sorted + s->count);
-    unsigned most = 1, run = 1;
-    for (unsigned i = 1; i < s->count; i++) {
-        run = sorted[i] == sorted[i - 1] ? run + 1 : 1;
-        most = std::max(most, run);
+    turns of = {};
+    for (unsigned i = 0; i < s->count;) {
+        const uintptr_t sector = sorted[i] / SECTOR_BYTES;
+        unsigned most = 0;
+        while (i < s->count && sorted[i] / SECTOR_BYTES == sector) {
+            const uintptr_t address = sorted[i];
+            unsigned run = 0;
+            for (; i < s->count && sorted[i] == address; i++)
+                run++;
+            most = std::max(most, run);
+        }
+        of.sectors += most;
+        of.request = std::max(of.request, most);
     }
-    return most;
+    return of;
 }
 
 static void price_global(const warp_step *s, access_counters *n)
@@ -97,9 +112,14 @@ static void price_global(const warp_step *s, access_counters *n)
     for (unsigned i = 0; i < s->count; i++)
         sectors[i] = (s->addresses[i] - begin) / SECTOR_BYTES;
     const unsigned count = distinct(sectors, s->count);
-    n->cost += count;
     n->ideal += units(s->bytes, SECTOR_BYTES);
-    if (s->kind == GLOBAL_ATOMIC) n->serial += turns(s);
+    if (s->kind == GLOBAL_ATOMIC) {
+        const turns of = take_turns(s);
+        n->cost += of.sectors;
+        n->serial += of.request;
+    } else {
+        n->cost += count;
+    }
     machine_request(s->warp, (access_kind)s->kind, sectors, count, s->size);
 }
 
@@ -122,9 +142,23 @@ static int64_t wavefronts_of_part(const warp_step *s, unsigned begin, unsigned e
     return most;
 }
 
+/* Whether lanes i and i ^ distance want the same address, as far as both want any. */
+static bool alike(const warp_step *s, unsigned distance)
+{
+    uintptr_t address[WARP_LANES] = {};
+    uint32_t rest = s->lanes;
+    for (unsigned i = 0; i < s->count; i++, rest &= rest - 1)
+        address[lowest(rest)] = s->addresses[i];
+    for (unsigned l = 0; l < WARP_LANES; l++)
+        if (address[l] && address[l ^ distance] && address[l] != address[l ^ distance])
+            return false;
+    return true;
+}
+
 static int64_t wavefronts(const warp_step *s)
 {
-    const unsigned lanes_together = s->size <= 4 ? 32 : 128 / s->size;
+    unsigned lanes_together = s->size <= 4 ? 32 : 128 / s->size;
+    if (s->size > 4 && s->kind == SHARED_LOAD && (alike(s, 1) || alike(s, 2))) lanes_together *= 2;
     int64_t sum = 0;
     uint32_t rest = s->lanes;
     for (unsigned begin = 0; begin < s->count;) {
@@ -140,9 +174,10 @@ static int64_t wavefronts(const warp_step *s)
 
 static void price_shared(const warp_step *s, access_counters *n)
 {
-    n->cost += wavefronts(s);
-    n->ideal += std::max<int64_t>(1, units(s->bytes, BANKS * BANK_BYTES));
-    if (s->kind == SHARED_ATOMIC) n->serial += turns(s);
+    const int64_t cost = wavefronts(s);
+    n->cost += cost;
+    n->ideal += std::min(cost, units(s->bytes, BANKS * BANK_BYTES));
+    if (s->kind == SHARED_ATOMIC) n->serial += take_turns(s).request;
     machine_step(s->warp);
 }
 

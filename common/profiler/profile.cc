@@ -9,14 +9,23 @@
 #include "profiler/sample.h"
 
 extern "C" {
+#include "harness/progress.h"
+#include "matrix/memory.h"
 #include "matrix/nearest.h"
 }
 #include <algorithm>
-#include <map>
+#include <errno.h>
+#include <new>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 profiler_state profiler;
+
+/* Seconds that one block may run, unless SIMT_TIMEOUT says otherwise. It is traced some fifty times
+ * as slowly as it would run: in this time one thread adds up some four thousand million
+ * products. */
+static const int TIMEOUT = 600;
 
 /* Between `begin` and `end`. */
 struct phase {
@@ -30,6 +39,27 @@ static phase now;
 static const gpu_model *model;
 static double share; /* of the blocks of each launch of `run` that is traced */
 static std::vector<kernel_profile> &profiles = *new std::vector<kernel_profile>;
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+/* A run that is noted in part tells nothing. So the process ends, also from inside a lane. */
+void profiler_out_of_memory(void)
+{
+    progress_clear();
+    fflush(stdout);
+    fprintf(stderr,
+            "%s: no memory left for what the instruments note (docs/counters.md says how much it "
+            "is); try a smaller matrix, one instrument at a time, or a higher ulimit -v\n",
+            program_invocation_short_name);
+    _exit(STATUS_MEMORY);
+}
+
+/* Linux grants more than there is, and kills who uses it. */
+static void check_memory(void)
+{
+    const int64_t least = 64 << 20;
+    if (memory_available() < least) profiler_out_of_memory();
+}
 
 /* ---- one kernel's profile -------------------------------------------------------------------- */
 
@@ -82,13 +112,10 @@ static void add_lines(kernel_profile *p, double scale)
         if (line_number(a) != line_number(b)) return line_number(a) < line_number(b);
         return a.kind != b.kind ? a.kind < b.kind : a.size < b.size;
     });
-    free(p->lines);
+    delete[] p->lines;
     p->num_lines = lines.size();
-    p->lines = (line_profile *)calloc(lines.size() + 1, sizeof *p->lines);
-    if (p->lines)
-        std::copy(lines.begin(), lines.end(), p->lines);
-    else
-        p->num_lines = 0;
+    p->lines = new line_profile[lines.size()];
+    std::copy(lines.begin(), lines.end(), p->lines);
 }
 
 /* ---- what the backend tells ------------------------------------------------------------------ */
@@ -127,8 +154,7 @@ static counters count_launch(const block_sample &s)
 
 static void launch_ends(const launch *job)
 {
-    profiler.tracing = false;
-    if (!now.open) return;
+    if (!now.open || job->stop) return; /* what was counted until it was abandoned says nothing */
     const block_sample &s = now.sample;
     kernel_profile *p = profile_of(job);
     counters total = {};
@@ -148,8 +174,11 @@ static bool block_begins(worker *self)
 {
     if (!now.open) return true;
     if (!sample_holds(&now.sample, self->block_number)) return false;
-    if (now.progress && now.traced % 64 == 0)
-        now.progress(self->job->config.name, (double)now.traced / (double)now.sample.traced);
+    if (now.traced % 64 == 0) {
+        check_memory();
+        if (now.progress)
+            now.progress(self->job->config.name, (double)now.traced / (double)now.sample.traced);
+    }
     if (profiler.count && now.traced == now.sample.warming && now.traced) machine_warmed();
     now.traced++;
     hooks_block_begins();
@@ -174,9 +203,10 @@ static void warp_stops(worker *self, warp *w)
 
 static bool failed(const worker *self)
 {
+    const bool finding = now.open && self->failed.error != cudaErrorMemoryAllocation;
     profiler.tracing = false;
-    if (now.open) findings_failed(self);
-    return now.open;
+    if (finding) findings_failed(self);
+    return finding;
 }
 
 static const observer attached = {
@@ -192,7 +222,7 @@ static const observer attached = {
     .copied = memcheck_host_copied,
 };
 
-/* ---- what the harness calls ------------------------------------------------------------------- */
+/* ---- what the harness calls ------------------------------------------------------------------ */
 
 static enum status open(const instrument_settings *s, error_text *error)
 {
@@ -212,6 +242,8 @@ static enum status open(const instrument_settings *s, error_text *error)
     share = s->sample;
     simt_settings.threads = 1;
     simt_settings.reverse = false;
+    if (!simt_settings.timeout_chosen) simt_settings.timeout = TIMEOUT;
+    std::set_new_handler(profiler_out_of_memory);
     simt_observer = &attached;
     return STATUS_OK;
 }
@@ -246,7 +278,7 @@ static void predict(prediction *p)
 static void reset(void)
 {
     for (kernel_profile &p : profiles)
-        free(p.lines);
+        delete[] p.lines;
     profiles.clear();
     findings_reset();
 }

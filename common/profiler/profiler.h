@@ -47,24 +47,28 @@ struct profiler_state {
 };
 extern profiler_state profiler;
 
+/* Says so in one line and ends the process with STATUS_MEMORY. */
+[[noreturn]] void profiler_out_of_memory(void);
+
 /* ---- checks: memcheck.cc, racecheck.cc, findings.cc ------------------------------------------ */
 
-/* Called by hooks.cc in this order, each only if its instrument is on, before the access is made. They
- * note what they find and return; after an access that cannot be made they end the launch (simt_fail).
+/* Called by hooks.cc in this order, each only if its instrument is on, before the access is made.
+ * They note what they find and return; after an access that cannot be made they end the launch
+ * (simt_fail).
  */
 void memcheck_access(const access *a);
 void racecheck_access(const access *a);
 
-/* A range of shared memory that an asynchronous copy will fill, and the moment it has. `from` may be
- * of any size up to that of `to`. The copy may write at any time from start to arrival, so both are
- * writes to racecheck: it is told of the first as of any access. */
+/* A range of shared memory that an asynchronous copy will fill, and the moment it has. `from` may
+ * be of any size up to that of `to`. The copy may write at any time from start to arrival, so both
+ * are writes to racecheck: it is told of the first as of any access. */
 void memcheck_async_start(const access *from, const access *to);
 void memcheck_async_arrived(worker *self, lane *who, uintptr_t shared, unsigned bytes);
 void racecheck_async_arrived(worker *self, lane *who, uintptr_t shared, unsigned bytes,
                              const void *site);
 
-/* All lanes of `mask` that have not exited have met in __syncwarp; all threads of the block at __syncthreads; one thread
- * has passed a fence. */
+/* All lanes of `mask` that have not exited have met in __syncwarp; all threads of the block at
+ * __syncthreads; one thread has passed a fence. */
 void racecheck_syncwarp(worker *self, warp *w, uint32_t mask);
 void racecheck_barrier(worker *self);
 void racecheck_fence(worker *self, lane *who, simt_scope scope);
@@ -86,8 +90,8 @@ void memcheck_host_copied(const void *to, const void *from, size_t bytes);
 void memcheck_allocated(const void *start, size_t bytes);
 void memcheck_freed(const void *start, size_t bytes);
 
-/* Notes a finding of the running lane at a->site. `other` is the other site of a race, NULL for none.
- * Findings with the same kind, kernel and sites are one, with a count. */
+/* Notes a finding of the running lane at a->site. `other` is the other site of a race, NULL for
+ * none. Findings with the same kind, kernel and sites are one, with a count. */
 void finding_add(const char *kind, const access *a, const void *other, const char *advice,
                  const char *format, ...) __attribute__((format(printf, 5, 6)));
 size_t findings_list(const finding **all);
@@ -104,9 +108,10 @@ void names_forget(void);
 /* Forgets what waits or is on its way in hooks.cc. */
 void hooks_block_begins(void);
 
-/* ---- counting: warp_log.cc, price.cc ---------------------------------------------------------- */
+/* ---- counting: warp_log.cc, price.cc --------------------------------------------------------- */
 
-/* What a lane can do: a memory access (access_kind), a warp operation, or entering a basic block. */
+/* What a lane can do: a memory access (access_kind), a warp operation, or entering a basic
+ * block. */
 typedef uint8_t event_kind;
 constexpr event_kind EVENT_OPERATION = ACCESS_KINDS; /* the first of them */
 constexpr event_kind EVENT_BASIC_BLOCK = (int)ACCESS_KINDS + (int)WARP_OPERATIONS;

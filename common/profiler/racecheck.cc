@@ -4,8 +4,8 @@
  * luck, even if it has been right every time so far.
  *
  * It does not matter whether both write the same value: CUDA leaves that undefined too, and whoever
- * changes the kernel will not know that it has to stay so. Two atomic functions may meet, and so may
- * volatile accesses; an atomic and a plain access may not.
+ * changes the kernel will not know that it has to stay so. Two atomic functions may meet, and so
+ * may volatile accesses; an atomic and a plain access may not.
  *
  * How. Every 4-byte word of memory has notes on who used it last, 32 bytes in all (shadow.h):
  *
@@ -13,11 +13,12 @@
  *     read, other_read      the same for reads
  *
  * An access is compared with these and then takes the place of those that are over by now: what
- * comes after it comes after them as well (Flanagan and Freund, FastTrack, PLDI 2009). Where a third
- * reader finds two that are not over, it is enough to know two, of different warps if possible:
- * whoever writes next is at most one of them, and warps are ordered by barriers only, which order
- * all. So nothing is reported that is ordered; a race can be missed where three threads use bytes of
- * one word, or where messages order two of three readers with the writer but not the third.
+ * comes after it comes after them as well (Flanagan and Freund, FastTrack, PLDI 2009). Where a
+ * third reader finds two that are not over, it is enough to know two, of different warps if
+ * possible: whoever writes next is at most one of them, and warps are ordered by barriers only,
+ * which order all. So nothing is reported that is ordered; a race can be missed where three threads
+ * use bytes of one word, or where messages order two of three readers with the writer but not the
+ * third.
  */
 #include "profiler/checks.h"
 #include "profiler/shadow.h"
@@ -157,8 +158,8 @@ static void report(record old, bool old_wrote, record mine, const access *a)
 
 /* ---- what hooks.cc calls --------------------------------------------------------------------- */
 
-/* One word of the access; true if it is part of a race. */
-static inline bool check_word(cell *c, record mine, const access *a)
+/* One word of the access; true if it is part of a race, which is reported unless `known`. */
+static inline bool check_word(cell *c, record mine, const access *a, bool known)
 {
     const record *culprit = nullptr;
     if (conflicts(c->write, mine, a))
@@ -169,7 +170,7 @@ static inline bool check_word(cell *c, record mine, const access *a)
         culprit = &c->read;
     else if (a->write && conflicts(c->other_read, mine, a))
         culprit = &c->other_read;
-    if (__builtin_expect(culprit != nullptr, 0))
+    if (__builtin_expect(culprit && !known, 0))
         report(*culprit, culprit == &c->write || culprit == &c->other_write, mine, a);
     if (a->write)
         note_write(c, mine, a);
@@ -191,8 +192,7 @@ void racecheck_access(const access *a)
     for (uintptr_t at = a->address, next; at < end; at = next) {
         next = min((at / WORD + 1) * WORD, end);
         mine.bytes = ((1u << (next - at)) - 1) << at % WORD;
-        if (!racing) /* one finding for all of its words */
-            racing = check_word(cells.at(at), mine, a);
+        racing |= check_word(cells.at(at), mine, a, racing); /* one finding for all of its words */
     }
     if (strong && a->write) order_strong_write(a->address, a->who, a->shared, a->atomic);
 }
@@ -221,8 +221,8 @@ void racecheck_fence(worker *, lane *who, simt_scope scope)
 
 void racecheck_launch_begin(const launch *)
 {
-    /* Half of all time is left for a launch: 8 thousand million barriers, fences and blocks. One that
-     * needs more is not checked to its end. */
+    /* Half of all time is left for a launch: 8 thousand million barriers, fences and blocks. One
+     * that needs more is not checked to its end. */
     if (time_now > END_OF_TIME / 2) {
         cells.forget_all();
         time_now = 1;

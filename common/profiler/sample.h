@@ -7,8 +7,8 @@
 #include "harness/instruments.h"
 
 /* Which blocks of a launch are traced: of every `period` runs of `run` neighbours one. Neighbours
- * share rows of B and lines of A in the caches, so single blocks would not do; and runs from all over
- * the grid, because one place in a graph is not like another. */
+ * share rows of B and lines of A in the caches, so single blocks would not do; and runs from all
+ * over the grid, because one place in a graph is not like another. */
 struct block_sample {
     uint64_t blocks, run, period;
     uint64_t traced; /* how many of them are */
@@ -21,8 +21,8 @@ struct block_sample {
 block_sample sample_blocks(uint64_t blocks, double share);
 bool sample_holds(const block_sample *s, uint64_t block);
 
-/* Makes sums over the traced blocks estimates for all. The longest and the busiest stay: the machine
- * model has extended them itself. */
+/* Makes sums over the traced blocks estimates for all. The longest and the busiest stay: the
+ * machine model has extended them itself. */
 void sample_scale(counters *n, double factor);
 void sample_scale_accesses(access_counters *n, double factor);
 

@@ -1,5 +1,6 @@
 /*
- * shadow.h - notes about memory: a T for every GRAIN bytes of the address space, zero until written.
+ * shadow.h - notes about memory: a T for every GRAIN bytes of the address space, zero until
+ * written.
  *
  * The notes about 32 MB of memory lie together in one chunk of reserved addresses; the system gives
  * it memory page by page as it is used. Chunks are found through a directory with an entry for each
@@ -9,9 +10,8 @@
 #ifndef PROFILER_SHADOW_H
 #define PROFILER_SHADOW_H
 
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "profiler/profiler.h"
+
 #include <sys/mman.h>
 
 template <class T, size_t GRAIN> class shadow
@@ -27,12 +27,8 @@ template <class T, size_t GRAIN> class shadow
     {
         void *p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (p != MAP_FAILED) return p;
-        fprintf(stderr,
-                "error: the checks found no room for %zu MB of notes; is there a limit on "
-                "this process's addresses (ulimit -v)?\n",
-                bytes >> 20);
-        exit(EXIT_FAILURE);
+        if (p == MAP_FAILED) profiler_out_of_memory();
+        return p;
     }
 
     T *make(uintptr_t address)

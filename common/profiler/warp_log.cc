@@ -14,9 +14,9 @@
 /* A lane that has logged this many events lets the others go on, until they have been replayed. */
 static const unsigned CAPACITY = 128;
 
-/* Lanes held back for so many replays, two million events of a lane before them, are taken to be what
- * that lane waits for in a loop. A GPU gives them their turn at some time; here they get it then, and
- * from then on whenever their log is full. */
+/* Lanes held back for so many replays, two million events of a lane before them, are taken to be
+ * what that lane waits for in a loop. A GPU gives them their turn at some time; here they get it
+ * then, and from then on whenever their log is full. */
 static const unsigned PATIENCE = 1 << 14;
 
 struct event {
@@ -88,21 +88,30 @@ void log_block_begins(worker *self)
     }
 }
 
-/* Takes the step out of the logs of the lanes in `lanes`, all at one place. Lanes that do several
- * things there (cp.async reads and writes) are at the same one in step->lanes. */
-static void take_step(warp_logs *all, uint32_t lanes, warp_step *step)
+static inline const event &next_event(const warp_logs *all, unsigned lane)
 {
-    const lane_log &first = all->lanes[lowest(lanes)];
-    const event &e = first.events[first.head % CAPACITY];
-    step->kind = e.kind;
-    step->size = e.size;
-    step->site = site_of(e.key);
+    const lane_log &log = all->lanes[lane];
+    return log.events[log.head % CAPACITY];
+}
+
+/* Finds the step of the lanes in `lanes`, all at one place; step->lanes are those that take part.
+ * At some places lanes do several things: cp.async reads, then writes. A lane that has nothing to
+ * read is ahead of the others and waits for them: reads are the lower kinds. */
+static void find_step(const warp_logs *all, uint32_t lanes, warp_step *step)
+{
+    const event *first = &next_event(all, lowest(lanes));
+    for (uint32_t rest = lanes & (lanes - 1); rest; rest &= rest - 1) {
+        const event &e = next_event(all, lowest(rest));
+        if (e.kind < first->kind) first = &e;
+    }
+    step->kind = first->kind;
+    step->size = first->size;
+    step->site = site_of(first->key);
     step->count = step->bytes = 0;
     step->lanes = 0;
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         const unsigned l = lowest(rest);
-        const lane_log &log = all->lanes[l];
-        const event &own = log.events[log.head % CAPACITY];
+        const event &own = next_event(all, l);
         if (own.kind != step->kind) continue;
         step->addresses[step->count++] = own.address;
         step->bytes += own.size;
@@ -131,7 +140,7 @@ static void replay(warp_logs *all, unsigned warp_number, uint32_t lanes, uint32_
             first = keys[l] < first ? keys[l] : first;
         for (unsigned l = 0; l < WARP_LANES; l++)
             here |= (uint32_t)(keys[l] == first) << l;
-        take_step(all, here, &step);
+        find_step(all, here, &step);
         price_step(&step);
         for (uint32_t rest = step.lanes; rest; rest &= rest - 1) {
             const unsigned l = lowest(rest);

@@ -10,6 +10,8 @@
  * The same way out serves a lane that runs for ever. While a launch runs, a timer ticks; a worker
  * that has been in one block for SIMT_TIMEOUT seconds is sent SIGURG. So are the other workers of a
  * launch that has failed. (SIGURG is ignored by default, so one that comes late does no harm.)
+ * Under instruments the lane may just be in one of them, which must not be left half done: there it
+ * looks for itself whether its time is over, in every basic block.
  */
 #include "simt/simt.h"
 
@@ -125,7 +127,8 @@ void simt_fault_to_failure(worker *self)
     const struct fault &f = self->fault;
     if (self->failed.error) return; /* the lane was about to report something itself */
     self->failed.culprit = self->running;
-    /* The time limit may meet a lane on its way back from a wait, its return address in a register. */
+    /* The time limit may meet a lane on its way back from a wait, its return address in a
+     * register. */
     const void *last_wait = f.signal == SIGURG ? self->running->site : nullptr;
     self->failed.site =
         self->async_site ? self->async_site : simt_guilty_site(f.sites, f.site_count, last_wait);
@@ -247,10 +250,19 @@ static void on_interrupt(int, siginfo_t *info, void *context)
     /* Not in the C library, where the lane may hold a lock; not in the scheduler, which looks at
      * job->stop itself. Whoever sent this will send another. */
     const lane *stack_end = interrupted_lane(self, c);
-    if (stack_end && simt_in_program_text(code_address(c)) &&
+    if (!simt_observer && stack_end && simt_in_program_text(code_address(c)) &&
         (self->timed_out || __atomic_load_n(&self->job->stop, __ATOMIC_RELAXED)))
         leave_lane(self, SIGURG, 0, 0, c, stack_end);
     errno = saved_errno;
+}
+
+void simt_leave_timed_out(const void *site)
+{
+    worker *self = simt_worker;
+    self->fault.sites[0] = site;
+    self->fault.site_count = 1;
+    self->fault.signal = SIGURG;
+    simt_leave(self->scheduler_sp);
 }
 
 void simt_watch_begin(void)

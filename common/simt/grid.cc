@@ -41,7 +41,9 @@ __attribute__((constructor)) static void read_settings(void)
     int processors = sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? CPU_COUNT(&cpus) : 1;
     int threads = whole_number("SIMT_THREADS", 0, MAX_OS_THREADS);
     simt_settings.threads = threads ? threads : min(processors, (int)MAX_OS_THREADS);
-    simt_settings.timeout = whole_number("SIMT_TIMEOUT", 60, 1000000);
+    const int timeout = whole_number("SIMT_TIMEOUT", -1, 1000000);
+    simt_settings.timeout_chosen = timeout >= 0;
+    simt_settings.timeout = timeout >= 0 ? timeout : 60;
     const char *order = getenv("SIMT_ORDER");
     simt_settings.reverse = order && strcmp(order, "reverse") == 0;
     if (order && *order && !simt_settings.reverse && strcmp(order, "forward") != 0)

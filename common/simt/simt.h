@@ -22,10 +22,10 @@
  * arrive at a warp-wide function computes the result for all. A kernel that never waits needs one
  * stack a warp: a lane that ends hands its stack to the next one.
  *
- * Counters, memcheck and racecheck are in common/profiler. In the traced twin of a program it stands
- * between the kernels and this backend (include/simt/trace.h), is told of launches, blocks and device
- * memory through `simt_observer`, and hears of every access from the compiler's instrumentation of
- * the kernels. The files here are the same in both programs.
+ * Counters, memcheck and racecheck are in common/profiler. In the traced twin of a program it
+ * stands between the kernels and this backend (include/simt/trace.h), is told of launches, blocks
+ * and device memory through `simt_observer`, and hears of every access from the compiler's
+ * instrumentation of the kernels. The files here are the same in both programs.
  */
 #ifndef SIMT_SIMT_H
 #define SIMT_SIMT_H
@@ -168,9 +168,10 @@ extern worker *simt_workers[MAX_OS_THREADS]; /* those that have run something; a
 
 /* From the environment: SIMT_THREADS, SIMT_ORDER, SIMT_TIMEOUT; see cuda_runtime_api.h. */
 struct settings {
-    int threads;  /* OS threads */
-    bool reverse; /* lanes, warps and blocks in descending order */
-    int timeout;  /* seconds a block may run, 0: for ever */
+    int threads;         /* OS threads */
+    bool reverse;        /* lanes, warps and blocks in descending order */
+    int timeout;         /* seconds a block may run, 0: for ever */
+    bool timeout_chosen; /* by the user; else the default */
 };
 extern settings simt_settings;
 
@@ -196,8 +197,8 @@ struct observer {
     void (*block_ends)(worker *self);
     /* No lane of `w` goes on for now: each waits, has exited or has yielded. */
     void (*warp_stops)(worker *self, warp *w);
-    /* self->failed says why the launch is abandoned. Whether the observer tells the user: else it is
-     * printed. */
+    /* self->failed says why the launch is abandoned. Whether the observer tells the user: else it
+     * is printed. */
     bool (*failed)(const worker *self);
     /* Of device memory, on behalf of the host. */
     void (*allocated)(const void *start, size_t bytes);
@@ -305,6 +306,8 @@ void simt_watch_begin(void);
 void simt_watch_end(void);
 /* Takes a lane of this worker off its stack if one runs on and on. */
 void simt_interrupt(const worker *other);
+/* Abandons the block: the running lane has seen at code address `site` that self->timed_out. */
+[[noreturn]] void simt_leave_timed_out(const void *site);
 
 /* "labs/02_warp_per_row/lab.cu:41", or "an unknown line (0x... in the program)". */
 void simt_source_line(const void *site, char *text, size_t size);
@@ -335,7 +338,8 @@ const shared_variable *simt_shared_variables(size_t *count);
 /* Whether this is a byte by which g++ tells if a variable has been constructed (it does so for some
  * arrays of __half). The program's source knows nothing of it. */
 bool simt_is_shared_guard(size_t offset);
-/* "reduce<256>": the name of the kernel at that address, or `otherwise` if it is NULL or unknown. */
+/* "reduce<256>": the name of the kernel at that address, or `otherwise` if it is NULL or
+ * unknown. */
 void simt_kernel_name(const void *kernel, const char *otherwise, char *text, size_t size);
 /* The size of a kernel's own ones, 0 if it is NULL. Those of the __device__ functions that it calls
  * are not in it: nothing here tells which these are. */

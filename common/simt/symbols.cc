@@ -69,8 +69,8 @@ unsigned char *simt_thread_local_block(size_t *bytes)
     return found.thread_local_block;
 }
 
-/* Static functions of two source files may have one name. Of another function there is only one, but
- * its variables are local symbols all the same. */
+/* Static functions of two source files may have one name. Of another function there is only one,
+ * but its variables are local symbols all the same. */
 const int ANY_FILE = 0;
 struct function_name {
     std::string name;

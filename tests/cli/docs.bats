@@ -12,7 +12,7 @@ setup_file() {
 
 setup() {
     cd "$ROOT" || return
-    texts=(README.md datasets/README.md datasets/samples/README.md labs/*/README.md)
+    texts=(README.md datasets/README.md datasets/samples/README.md docs/*.md labs/*/README.md)
     rows=report/results/h200/spmm.csv
     export XDG_CACHE_HOME=$BATS_FILE_TMPDIR/cache
     unset SPMM_DATA_DIR MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES # of the make that runs the tests
@@ -62,7 +62,8 @@ runs_as_written() {
 
 @test "every measured row says where it comes from, and none is of a wrong result or of edited sources" {
     grep -q . "$rows"
-    for file in report/results/*/spmm*.csv; do
+    for file in report/results/*/spmm*.csv report/results/*/counted.csv; do
+        [ -e "$file" ] || continue
         awk -f scripts/csv.awk -f /dev/fd/3 "$file" 3<<'AWK'
         FNR == 1 { n = csv_split($0, name); for (i = 1; i <= n; i++) column[name[i]] = i; next }
         {
@@ -86,9 +87,32 @@ AWK
     diff <(awk '/^```/ { show = 0 } show; /^```text/ && !shown++ { show = 1 }' "$ROOT/README.md"; echo) printed
 }
 
+@test "docs: how well estimates order the measured rows is what the rows say" {
+    counted=report/results/h200/counted.csv
+    [ -e "$counted" ] || skip "nobody has run make predictions"
+    diff <(scripts/compare-predictions "$counted" "$rows") report/results/h200/predictions.csv
+    cp docs/counters.md "$BATS_TEST_TMPDIR"
+    scripts/write-between "$BATS_TEST_TMPDIR/counters.md" predictions \
+        scripts/compare-predictions --summary "$counted" "$rows"
+    diff docs/counters.md "$BATS_TEST_TMPDIR/counters.md"
+}
+
+@test "docs: the example of counters is what it prints" {
+    [ "${BACKEND:-simt}" = simt ] || skip "the counters are those of the CPU backend"
+    ./lab2 rand:rows=2000,deg=12,skew=1.2 32 --counters --vs none |
+        awk 'NF == 0 { show = 0 } /^-- lab2/ { show = 1 } show' >"$BATS_TEST_TMPDIR/printed"
+    diff <(awk '/^```/ { show = 0 } show; /^```text/ && !shown++ { show = 1 }' docs/counters.md) \
+        "$BATS_TEST_TMPDIR/printed"
+}
+
 @test "README: commands run as written" { runs_as_written README.md; }
 @test "handouts: commands run as written" {
     for text in labs/*/README.md; do
+        runs_as_written "$text"
+    done
+}
+@test "docs: commands run as written" {
+    for text in docs/*.md; do
         runs_as_written "$text"
     done
 }

@@ -71,7 +71,9 @@ fails() {
     [[ $output == *"labs/02_warp_per_row/lab.cu"$'\n'* ]]
     [[ $output == *"step by step"* ]]
     [[ ${lines[-1]} == "PASS: 3 of 3 contenders right in all 1280 elements" ]]
+    [[ $output == *"    imbalance       longest warp "*" x the mean), longest block "* ]]
     [[ $output != *estimate* && $output != *"n/a (simt)"* ]]
+    [[ $output != *" "$'\n'* ]]
     [ "$(awk '{ if (length > n) n = length } END { print n }' <<<"$output")" -le 100 ]
 }
 
@@ -207,9 +209,11 @@ fails() {
 # ---- errors --------------------------------------------------------------------------------------
 
 @test "options that need each other, or exclude each other" {
-    fails 2 "--tune measures times, and --counters, --predict, --memcheck and --racecheck take none" \
+    fails 2 "--tune is about times, and --counters, --predict, --memcheck and --racecheck take none" \
         ./lab4 --counters --tune
-    fails 2 "--bench-only measures times" ./lab4 --memcheck --bench-only
+    fails 2 "--bench-only is about times" ./lab4 --memcheck --bench-only
+    fails 2 "--runs is about times" ./lab4 --predict --runs 5
+    fails 2 "--cold is about times" ./lab4 --cold --racecheck
     fails 2 "--model needs --counters or --predict" ./lab3 --model h200
     fails 2 "--sample needs --counters, --predict, --memcheck or --racecheck" ./lab3 --sample 0.5
     fails 2 "--sample 2: expected a share above 0, up to 1, as in 0.1" ./lab3 --counters --sample 2
@@ -353,11 +357,57 @@ END
     [[ $output == *,32,2,"spmm_warp_per_row_kernel<3>",st_requests,40,40,0.0000,0.02,within,* ]]
     [[ $stderr == *" of "*" values within their tolerance"* ]]
 
+    # Of requests to shared memory no verdict.
+    sed "\$p; \$s/,spmm.*/,spmm_shared_tiles_kernel,smsp__inst_executed_op_shared_ld.sum,9999,G,D,T,C/" \
+        ncu.csv >with-shared.csv
+    run --separate-stderr -0 "$ROOT/scripts/compare-counters" with-shared.csv ./lab3
+    [[ $output == *,32,3,spmm_shared_tiles_kernel,shared_ld_requests,9999,*,,information,* ]]
+
     sed -i 's/,40,/,50,/' ncu.csv
     run --separate-stderr -1 "$ROOT/scripts/compare-counters" ncu.csv ./lab2 json
     [[ $stderr != *"counting"* ]] # the CPU's half is kept
     [[ $output == *,st_requests,50,40,-0.2000,0.02,outside,* ]]
     [[ $stderr == *"  outside: $TINY N=32 lab2 spmm_warp_per_row_kernel<3> st_requests: ncu 50, CPU 40 (-20.0 %)"* ]]
+}
+
+@test "estimates of measured rows, beside the times" {
+    simt_only
+    cat >measured.csv <<END
+lab,contender,dataset,origin,nnz,max_row,N,device,commit,flags,tuning,l2,median_ms,status
+0,vendor,"$TINY",generated,240,100,32,NVIDIA H200,c1,,,warm,0.1,ok
+1,row_per_thread,"$TINY",generated,240,100,32,NVIDIA H200,c1,,,warm,9,ok
+2,warp_per_row,"$TINY",generated,240,100,32,NVIDIA H200,c1,,,warm,0.01,ok
+2,warp_per_row,"$TINY",generated,240,100,32,NVIDIA H200,c1,,,cold,7,ok
+2,warp_per_row,"$TINY",real,240,100,32,NVIDIA H200,c1,,,warm,5,ok
+END
+    run --separate-stderr -0 "$ROOT/scripts/predict-rows" measured.csv ./lab2 rows
+    [[ $stderr == "predict-rows: $TINY N=32, tracing all of the blocks" ]]
+    echo "$output" >counted.csv
+    [ "${#lines[@]}" -eq 3 ]
+    run --separate-stderr -0 "$ROOT/scripts/predict-rows" measured.csv ./lab2 rows
+    [ -z "$stderr" ] # they are kept
+    [ "$output" = "$(cat counted.csv)" ]
+
+    run --separate-stderr -0 "$ROOT/scripts/compare-predictions" counted.csv measured.csv
+    echo "$output"
+    [ "${#lines[@]}" -eq 3 ]
+    [[ ${lines[1]} == "\"$TINY\",generated,32,1,row_per_thread,1,"*,9,*",NVIDIA H200,"*,c1 ]]
+    [ "$stderr" = \
+        "compare-predictions: 1 measured rows without an estimate of the same data and tuning" ]
+    run --separate-stderr -0 "$ROOT/scripts/compare-predictions" --summary counted.csv measured.csv
+    [[ ${lines[2]} == "| all 2 rows | 1 | 100.0 % |" ]]
+    [[ $output == *"rank correlation over all rows: 1.000."*"0 of 2 estimates are of a sample"* ]]
+
+    # A hub decides: in full, though there is more than the budget.
+    BUDGET=0.0001 run --separate-stderr -0 "$ROOT/scripts/predict-rows" measured.csv ./lab2 rows
+    [ -z "$stderr" ]
+    sed -i 's/,240,100,/,24000,5,/' measured.csv
+    BUDGET=0.01 run --separate-stderr -0 "$ROOT/scripts/predict-rows" measured.csv ./lab2 rows
+    [[ $stderr == *"tracing the share 0.417 of the blocks" ]]
+    sed -i 's/skew=1/skew=x/' measured.csv
+    run --separate-stderr -4 "$ROOT/scripts/predict-rows" measured.csv ./lab2 rows
+    [ -z "$output" ]
+    [[ $stderr == *"predict-rows: some runs failed: see rows/*.log"* ]]
 }
 
 @test "without ncu" {

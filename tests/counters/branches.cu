@@ -7,7 +7,7 @@
 
 #define LAUNCH(KERNEL, BLOCKS, THREADS, ARGUMENTS) KERNEL<<<BLOCKS, THREADS>>> ARGUMENTS
 
-/* ---- branches ---------------------------------------------------------------------------------- */
+/* ---- branches -------------------------------------------------------------------------------- */
 
 __global__ void simt_two_sides(const int *trip, const float *x, float *y)
 {
@@ -218,7 +218,7 @@ static expectation machine(void)
     return e;
 }
 
-/* ---- functions --------------------------------------------------------------------------------- */
+/* ---- functions ------------------------------------------------------------------------------- */
 
 __device__ __noinline__ float sum_of(const float *x, int n)
 {
@@ -357,7 +357,7 @@ static expectation arrays_by_reference(void)
     return e;
 }
 
-/* ---- templates --------------------------------------------------------------------------------- */
+/* ---- templates ------------------------------------------------------------------------------- */
 
 /* V elements a thread, 64 threads a block; the last are past the end. */
 template <int V> __device__ __forceinline__ void copy_with_tail(const float *x, float *y, int n)
@@ -384,9 +384,10 @@ static expectation tail(int v, int blocks, int n)
     return e;
 }
 
-/* ---- apart, then together ---------------------------------------------------------------------- */
+/* ---- apart, then together -------------------------------------------------------------------- */
 
-/* Each of them finds the whole warp, whatever its lanes did before; and so do the loads after it. */
+/* Each of them finds the whole warp, whatever its lanes did before; and so do the loads after
+ * it. */
 __global__ void simt_meet_at_syncwarp(const int *trip, const float *x, float *y)
 {
     const int n = trip[threadIdx.x];
@@ -496,7 +497,7 @@ static expectation block_of_50(void)
     return e;
 }
 
-/* ---- all of them ------------------------------------------------------------------------------- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 void branches(const int *t, const float *x, float *y)
 {

@@ -1,8 +1,8 @@
 /*
  * divergence.cu - which lanes of a warp are counted together when they take different ways. A GPU
  * splits the warp at a branch and joins it at the first place that all of its ways lead to (the
- * branch's immediate post-dominator). The host code beside each kernel walks through it the same way,
- * with a set of lanes in place of a lane.
+ * branch's immediate post-dominator). The host code beside each kernel walks through it the same
+ * way, with a set of lanes in place of a lane.
  */
 #include "tests/counters/divergence.h"
 
@@ -14,7 +14,7 @@
 int trip[TRIPS];
 float value[VALUES];
 
-/* ---- loops ------------------------------------------------------------------------------------- */
+/* ---- loops ----------------------------------------------------------------------------------- */
 
 /* Trip counts that differ by lane, inside a loop that all lanes go round together. */
 __global__ void simt_nested(const int *trip, const float *x, float *y)
@@ -246,7 +246,7 @@ static expectation binary_search(const float *wanted, const float *keys)
     return e;
 }
 
-/* ---- leaving loops ----------------------------------------------------------------------------- */
+/* ---- leaving loops --------------------------------------------------------------------------- */
 
 __global__ void simt_continue_and_break(const int *trip, const float *x, float *y)
 {
@@ -375,7 +375,7 @@ static expectation break_out_of_two(void)
     return e;
 }
 
-/* ---- all of them ------------------------------------------------------------------------------- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 void divergence(void)
 {

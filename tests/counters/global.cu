@@ -74,8 +74,9 @@ const int ELEMENTS = 4096;
     }
 PATTERNS(KERNELS)
 
-/* The instructions with a cache hint are the same requests; so is a vector that is put together from
- * an array (device/vec.cuh). Rows of 16 B, 144 B apart: 4.5 sectors, so each touches one alone. */
+/* The instructions with a cache hint are the same requests; so is a vector that is put together
+ * from an array (device/vec.cuh). Rows of 16 B, 144 B apart: 4.5 sectors, so each touches one
+ * alone. */
 __global__ void pattern_global_load_vector(const float *in, float *out)
 {
     float x[4];

@@ -1,6 +1,6 @@
 /*
- * idioms.cu - one line of a kernel is as many requests as nvcc makes of it, although another compiler
- * compiles it here: which accesses become one instruction, and which do not.
+ * idioms.cu - one line of a kernel is as many requests as nvcc makes of it, although another
+ * compiler compiles it here: which accesses become one instruction, and which do not.
  */
 #include "tests/counters/expect.h"
 
@@ -10,7 +10,7 @@
 
 __constant__ float TABLE[4] = {1, 2, 3, 4};
 
-/* ---- loops that a compiler may know a library function for --------------------------------------- */
+/* ---- loops that a compiler may know a library function for ----------------------------------- */
 
 /* memset: a row of n floats for each lane. */
 __global__ void idiom_zero_a_row(float *y, int n)
@@ -40,7 +40,7 @@ __global__ void idiom_zero_shared(int *y, int n)
     y[threadIdx.x] = s[threadIdx.x];
 }
 
-/* ---- neighbours --------------------------------------------------------------------------------- */
+/* ---- neighbours ------------------------------------------------------------------------------ */
 
 /* Two stores of 4 bytes: that they could be one of 8, nobody has promised. */
 __global__ void idiom_store_neighbours(int *y)
@@ -67,7 +67,7 @@ __global__ void idiom_store_bytes(unsigned char *y, unsigned value)
     p[3] = (unsigned char)(value >> 24);
 }
 
-/* ---- types ------------------------------------------------------------------------------------- */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 /* A type's alignment says how many bytes may move at once. */
 struct plain_pair {
@@ -128,7 +128,7 @@ __global__ void idiom_reinterpret(const float *x, float *y)
     y[threadIdx.x] = p.x + p.y + p.z + p.w;
 }
 
-/* ---- read once, or again ------------------------------------------------------------------------ */
+/* ---- read once, or again --------------------------------------------------------------------- */
 
 /* The store may have changed what was read before it. */
 __global__ void idiom_read_again(const float *x, float *y)
@@ -166,7 +166,7 @@ __global__ void idiom_volatile(const volatile int *x, int *y)
     y[threadIdx.x] = x[threadIdx.x] + x[threadIdx.x] + x[threadIdx.x];
 }
 
-/* ---- what is no request -------------------------------------------------------------------------- */
+/* ---- what is no request ---------------------------------------------------------------------- */
 
 struct weights {
     float of[3];
@@ -186,7 +186,7 @@ __global__ void idiom_no_request(weights w, float *y, int n)
     y[threadIdx.x] = a + own[(threadIdx.x + n) % 8];
 }
 
-/* ---- checks ------------------------------------------------------------------------------------- */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
 /* `times` requests of `size` bytes: the i-th of lane l at stride * l + i * size. */
 static void neighbours(expectation *e, access_kind kind, int size, int stride, int times)

@@ -1,6 +1,6 @@
 /*
- * lines.cu - every access is booked on the line of the source that makes it. Lines are marked with a
- * comment, @ and a name; the test looks the marks up in the text of this file and of lines.cuh.
+ * lines.cu - every access is booked on the line of the source that makes it. Lines are marked with
+ * a comment, @ and a name; the test looks the marks up in the text of this file and of lines.cuh.
  */
 #include "tests/counters/expect.h"
 
@@ -52,7 +52,8 @@ static void find_mark(const char *name, char *where, size_t size)
     if (!*where) check(false, "%s stands somewhere", mark);
 }
 
-/* On the marked line there is one entry of this kind and size, with so many requests at this cost. */
+/* On the marked line there is one entry of this kind and size, with so many requests at this
+ * cost. */
 static size_t found;
 static void on_line(const kernel_profile *p, const char *mark, access_kind kind, int size,
                     int requests, int cost)

@@ -18,8 +18,8 @@ __global__ void long_loop(const int *trip, const float *x, float *y)
     y[threadIdx.x] = a;
 }
 
-/* All go round a second loop 1000 times, together: those that are there early have to wait, far longer
- * than their logs have room for what they would do next. */
+/* All go round a second loop 1000 times, together: those that are there early have to wait, far
+ * longer than their logs have room for what they would do next. */
 __global__ void long_loop_then_another(const int *trip, const float *x, float *y)
 {
     const int n = trip[threadIdx.x];
@@ -48,8 +48,8 @@ __global__ void long_block(const int *trip, const float *x, float *y)
     y[threadIdx.x] = a;
 }
 
-/* Lane 0 waits for what lane 1 does after its own loop; how often it asks is not ours to say, but it
- * says so itself. */
+/* Lane 0 waits for what lane 1 does after its own loop; how often it asks is not ours to say, but
+ * it says so itself. */
 __global__ void wait_for_another_lane(int *flag, const float *x, float *y, int *asked)
 {
     if (threadIdx.x == 0) {
@@ -79,6 +79,21 @@ __global__ void wait_for_another_warp(volatile int *flag, int *asked)
         *asked = times;
     }
     if (threadIdx.x == 32) *flag = 1;
+}
+
+/* If `fail`, the first lanes wait for others that never come, in the middle of it all. */
+__global__ void maybe_abandoned(const float *x, float *y, int fail)
+{
+    const int lane = threadIdx.x % 32;
+    float a = 0;
+#pragma unroll 1
+    for (int i = 0; i < 3 * lane; i++)
+        a += x[i % 64 * 32 + lane];
+    if (fail && lane < 16)
+        __syncwarp();
+    else
+        __syncthreads();
+    y[threadIdx.x] = a;
 }
 
 static int trip[32];
@@ -111,6 +126,31 @@ static expectation block(void)
     }
     e.operation(OP_BARRIER, 3);
     return e;
+}
+
+/* A launch that was abandoned has no counts, and the next one has its own. */
+static void after_an_abandoned_launch(void)
+{
+    const kernel_profile *all;
+    counting_begins();
+    maybe_abandoned<<<3, 64>>>(device_zeros<float>(64 * 32), device_zeros<float>(64), 1);
+    const bool failed = cudaDeviceSynchronize() != cudaSuccess;
+    instruments_here()->end();
+    check(failed && instruments_here()->profiles(&all) == 0, "an abandoned launch has no counts");
+    CUDA(cudaDeviceReset());
+
+    expectation e;
+    for (int warp = 0; warp < 6; warp++) {
+        for (int i = 0; i < 3 * 31; i++)
+            e.load(lanes_where([=](int lane) { return i < 3 * lane; }),
+                   [](int lane) { return lane; });
+        e.store(ALL_LANES, [](int lane) { return lane; });
+    }
+    e.operation(OP_BARRIER, 6);
+    float *x = device_zeros<float>(64 * 32), *y = device_zeros<float>(64);
+    EXPECT(maybe_abandoned, 3, 64, (x, y, 0), e);
+    CUDA(cudaFree(x));
+    CUDA(cudaFree(y));
 }
 
 void long_logs(void)
@@ -160,4 +200,5 @@ void long_logs(void)
     expect("wait_for_another_warp", 1, 64, e);
     for (void *p : {(void *)t, (void *)x, (void *)y, (void *)flag})
         CUDA(cudaFree(p));
+    after_an_abandoned_launch();
 }

@@ -1,6 +1,6 @@
 /*
- * operations.cu - atomics, and what a warp does together: barriers, shuffles, votes, matrix products,
- * asynchronous copies.
+ * operations.cu - atomics, and what a warp does together: barriers, shuffles, votes, matrix
+ * products, asynchronous copies.
  */
 #include "tests/counters/expect.h"
 
@@ -10,18 +10,19 @@
 
 #define LAUNCH(KERNEL, BLOCKS, THREADS, ARGUMENTS) KERNEL<<<BLOCKS, THREADS>>> ARGUMENTS
 
-/* ---- atomics ----------------------------------------------------------------------------------- */
+/* ---- atomics --------------------------------------------------------------------------------- */
 
-/* name; the element of a lane (4 bytes each); sectors, and the turns of the most wanted element. */
-#define ATOMICS(X)                                                    \
-    X(distinct, lane, 4, 1)                                           \
-    X(stride_8, 8 * lane, 32, 1)                                      \
-    X(one_address, 3, 1, 32)                                          \
-    X(groups_of_4, lane / 4, 1, 4) /* 8 elements, 32 B */             \
-    X(groups_of_4_apart, lane / 4 * 8, 8, 4)                          \
-    X(groups_of_4_interleaved, lane % 8, 1, 4)                        \
-    X(two_addresses, lane < 20 ? 0 : 64, 2, 20) /* 20 lanes and 12 */ \
-    X(triangle, lane *lane / 64, 2, 8)          /* 0 .. 15; lanes 0 .. 7 want 0 */
+/* name; the element of a lane (4 bytes each); sectors sent, one again for each lane more that wants
+ * the same element of it; the turns of the most wanted element. */
+#define ATOMICS(X)                                                     \
+    X(distinct, lane, 4, 1)                                            \
+    X(stride_8, 8 * lane, 32, 1)                                       \
+    X(one_address, 3, 32, 32)                                          \
+    X(groups_of_4, lane / 4, 4, 4) /* 8 elements, 32 B */              \
+    X(groups_of_4_apart, lane / 4 * 8, 32, 4)                          \
+    X(groups_of_4_interleaved, lane % 8, 4, 4)                         \
+    X(two_addresses, lane < 20 ? 0 : 64, 32, 20) /* 20 lanes and 12 */ \
+    X(triangle, lane *lane / 64, 10, 8)          /* 0 .. 15; lanes 0 .. 7 want 0 */
 
 /* `zero` keeps nvcc from seeing that the addresses are the same and adding up in the warp first. */
 #define ATOMIC_KERNELS(NAME, ELEMENT, SECTORS, TURNS)                                   \
@@ -49,8 +50,8 @@ __global__ void simt_atomic_64_bits(unsigned long long *cells, unsigned long lon
     if (threadIdx.x % 2 == 0) out[threadIdx.x] = atomicMax(&cells[threadIdx.x / 8], 7ull);
 }
 
-/* As a loop around compare-and-swap goes: of the 8 lanes of a group one succeeds in each round, and the
- * others try again. */
+/* As a loop around compare-and-swap goes: of the 8 lanes of a group one succeeds in each round, and
+ * the others try again. */
 __global__ void simt_atomic_in_turns(unsigned *cells)
 {
     unsigned *cell = &cells[threadIdx.x / 8];
@@ -103,7 +104,7 @@ void atomic_patterns(void)
     CUDA(cudaFree(zero));
 }
 
-/* ---- barriers ---------------------------------------------------------------------------------- */
+/* ---- barriers -------------------------------------------------------------------------------- */
 
 __global__ void simt_barriers(int *out)
 {
@@ -126,7 +127,7 @@ __global__ void simt_syncwarps(int *out)
     out[threadIdx.x] = 1;
 }
 
-/* ---- shuffles and votes ------------------------------------------------------------------------ */
+/* ---- shuffles and votes ---------------------------------------------------------------------- */
 
 __global__ void simt_shuffles(float *out)
 {
@@ -157,7 +158,7 @@ __global__ void simt_votes(unsigned *out)
     out[threadIdx.x] = x;
 }
 
-/* ---- matrix products --------------------------------------------------------------------------- */
+/* ---- matrix products ------------------------------------------------------------------------- */
 
 __global__ void simt_products(const uint32_t *in, float *out)
 {
@@ -170,10 +171,10 @@ __global__ void simt_products(const uint32_t *in, float *out)
     out[threadIdx.x] = c[0];
 }
 
-/* ---- asynchronous copies ----------------------------------------------------------------------- */
+/* ---- asynchronous copies --------------------------------------------------------------------- */
 
-/* Two groups of copies: 16 B a lane, then 4 B a lane from every second float. Each is one request for
- * global and one for shared memory. */
+/* Two groups of copies: 16 B a lane, then 4 B a lane from every second float. Each is one request
+ * for global and one for shared memory. */
 __global__ void pattern_async_copy(const float *in, float *out)
 {
     __shared__ __align__(128) float tile[32 * 4 + 32];
@@ -207,6 +208,17 @@ __global__ void simt_async_copy_half_empty(const float *in, float *out)
     __shared__ __align__(128) float tile[32 * 4];
     const int lane = threadIdx.x;
     async_copy_zfill<16>(&tile[4 * lane], &in[4 * lane], lane < 16 ? 16 : 0);
+    async_wait_all();
+    __syncthreads();
+    out[lane] = tile[lane];
+}
+
+/* The other way round: the first lane has nothing to read. */
+__global__ void simt_async_copy_first_empty(const float *in, float *out)
+{
+    __shared__ __align__(128) float tile[32 * 4];
+    const int lane = threadIdx.x;
+    async_copy_zfill<16>(&tile[4 * lane], &in[4 * lane], lane < 16 ? 0 : 16);
     async_wait_all();
     __syncthreads();
     out[lane] = tile[lane];
@@ -301,6 +313,7 @@ void warp_operations(void)
     e.access(SHARED_LOAD, 4, ALL_LANES, [](int lane) { return 4 * lane; });
     e.store(ALL_LANES, in_order);
     EXPECT(simt_async_copy_half_empty, 1, 32, ((float *)in, (float *)out), e);
+    EXPECT(simt_async_copy_first_empty, 1, 32, ((float *)in, (float *)out), e);
 
     /* The first bytes of 32 times 16 B: 16 sectors; 320 B would fill 10. */
     e = {};

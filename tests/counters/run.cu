@@ -1,6 +1,6 @@
 /*
- * run.cu - proves the counters right: kernels whose requests, sectors, wavefronts and operations are
- * known beforehand, and compared with what common/profiler counts. See expect.h.
+ * run.cu - proves the counters right: kernels whose requests, sectors, wavefronts and operations
+ * are known beforehand, and compared with what common/profiler counts. See expect.h.
  */
 #include "tests/counters/expect.h"
 

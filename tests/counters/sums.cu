@@ -1,14 +1,14 @@
 /*
- * sums.cu - what is added up over warps, blocks and launches, what a sample stands for, and that all
- * of it is the same every time.
+ * sums.cu - what is added up over warps, blocks and launches, what a sample stands for, and that
+ * all of it is the same every time.
  */
 #include "tests/counters/expect.h"
 
 #include "device/warp.cuh"
 #include <unistd.h>
 
-/* Warp w of the grid makes `times[w]` loads, one more for `times` itself, a store and, between them,
- * a barrier of its block: times[w] + 3 units of work. */
+/* Warp w of the grid makes `times[w]` loads, one more for `times` itself, a store and, between
+ * them, a barrier of its block: times[w] + 3 units of work. */
 __global__ void uneven_kernel(const int *times, const float *x, float *y)
 {
     const int warp = (blockIdx.x * blockDim.x + threadIdx.x) / 32, n = times[warp];
@@ -43,7 +43,7 @@ __global__ void mixed_kernel(const int *times, const float *x, float *y, int *ce
     y[t] = a;
 }
 
-/* ---- sums --------------------------------------------------------------------------------------- */
+/* ---- sums ------------------------------------------------------------------------------------ */
 
 /* 4 blocks of 2 warps. */
 static const int TIMES[8] = {3, 5, 40, 1, 0, 60, 7, 7};
@@ -126,7 +126,7 @@ static void phases(void)
     CUDA(cudaFree(x));
 }
 
-/* ---- the same every time ------------------------------------------------------------------------ */
+/* ---- the same every time --------------------------------------------------------------------- */
 
 static void print_accesses(FILE *out, const access_counters &a)
 {
@@ -172,8 +172,8 @@ static void print_profile(FILE *out, const kernel_profile &p)
     }
 }
 
-/* Two kernels' profiles, in a string to be freed; on the same arrays each time, since the sectors that
- * share a place in a cache depend on where they lie. */
+/* Two kernels' profiles, in a string to be freed; on the same arrays each time, since the sectors
+ * that share a place in a cache depend on where they lie. */
 static char *mixed_profiles(void)
 {
     static int times[96], *t, *cells;

@@ -234,7 +234,7 @@ void plant_addresses(void)
         {0, 0, 0}, {0, 0, 0});
     BUG(guard, MEMCHECK, "out of bounds", "writes 4 bytes at C[40] (1 past its end)", {0, 0, 0},
         {8, 0, 0});
-    BUG(clear, MEMCHECK, "out of bounds", "writes 16 bytes at C[38] (1 past its end)", {0, 0, 0},
+    BUG(clear, MEMCHECK, "out of bounds", "writes 4 bytes at C[38] (1 past its end)", {0, 0, 0},
         {0, 0, 0});
     BUG(far_away, MEMCHECK, "out of bounds", "writes 4 bytes at C[1024] (993 past its end)",
         {0, 0, 0}, {1, 0, 0});

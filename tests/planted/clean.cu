@@ -306,7 +306,8 @@ static void variables(void)
     variables_kernel<<<1, 32>>>(numbers{{5, 6}}, named<int>("C", 32), opaque(3));
 }
 
-/* Two launches follow each other; the second uses other shared memory and what the first has left. */
+/* Two launches follow each other; the second uses other shared memory and what the first has
+ * left. */
 static __global__ void fill_kernel(int *p)
 {
     extern __shared__ int s[];

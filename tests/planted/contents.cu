@@ -1,5 +1,6 @@
 /*
- * contents.cu - reads of what was never written, or has yet to arrive; writes to what must not change.
+ * contents.cu - reads of what was never written, or has yet to arrive; writes to what must not
+ * change.
  */
 #include "planted.h"
 

@@ -120,7 +120,8 @@ template <bool RIGHT> static void one_fences(void)
         <<<4, 32>>>(named<int>("B", 128), named<int>("ticket", 1), named<int>("C", 32));
 }
 
-/* A turn that is passed from block to block; the second array is written after the turn has been. */
+/* A turn that is passed from block to block; the second array is written after the turn has
+ * been. */
 template <bool RIGHT> static __global__ void turn_kernel(int *turn, int *sum)
 {
     while (atomicAdd(turn, 0) != (int)blockIdx.x) {

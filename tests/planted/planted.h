@@ -1,8 +1,8 @@
 /*
  * planted.h - what the kernels of this folder and run.cu share.
  *
- * A kernel here is wrong in one way if RIGHT is false, and right if it is true: the two differ by the
- * fix. Each has a function of its name without _kernel that makes its arrays and launches it.
+ * A kernel here is wrong in one way if RIGHT is false, and right if it is true: the two differ by
+ * the fix. Each has a function of its name without _kernel that makes its arrays and launches it.
  */
 #ifndef PLANTED_H
 #define PLANTED_H
@@ -10,10 +10,15 @@
 #include "harness/instruments.h"
 #include "tests/primitives/primitives.h"
 
-/* Marks the line that a finding must name, and the other line of a race. */
-extern int here_line, there_line;
-#define HERE here_line = __LINE__
-#define THERE there_line = __LINE__
+/* Mark the line that a finding must name, and the other line of a race. Volatile, so that the
+ * compiler leaves the stores where they are. */
+extern volatile int here_line, there_line;
+static __forceinline__ __device__ void mark(volatile int *line, int number)
+{
+    *line = number;
+}
+#define HERE mark(&here_line, __LINE__)
+#define THERE mark(&there_line, __LINE__)
 
 /* What must be found, and where first. */
 struct planted_bug {

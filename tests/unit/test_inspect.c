@@ -156,6 +156,7 @@ static void sums_the_kernels_of_run(void **state)
     assert_true(r.counted && r.predicted && !r.checked);
     assert_string_equal(r.status, "ok");
     assert_string_equal(r.model, "NVIDIA H200");
+    assert_string_equal(r.l2, "cold"); /* every launch, in the model */
     assert_true(r.sampled == 1);
     assert_int_equal(r.num_kernels, 2);
     assert_int_equal(r.shared_st_conflicts, 1000);

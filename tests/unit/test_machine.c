@@ -254,6 +254,14 @@ static void blocks_that_only_warm_the_caches(void **state)
         machine_block_end();
     }
     assert_int_equal(end().longest_dram_waits, 4 * 10); /* of all four rounds */
+    /* Fewer than there is room for: the first are at work when the others begin. */
+    begin(32);
+    for (int block = 0; block < 16; block++) {
+        if (block == 8) machine_warmed();
+        ask(GLOBAL_LOAD, (uint64_t)block * 10 * LINE, 10 * LINE);
+        machine_block_end();
+    }
+    assert_int_equal(end().dram_read_bytes, 8 * 10 * LINE);
 }
 
 static void nothing_at_all(void **state)

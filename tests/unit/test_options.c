@@ -318,10 +318,20 @@ static void contradictions(void **state)
     assert_refuses("--check-only --bench-only", "--check-only and --bench-only exclude each other");
     assert_refuses("--tune --sweep", "--sweep and --tune exclude each other");
     assert_refuses("--tune --check-only", "--tune measures, which --check-only forbids");
-    assert_refuses("--counters --tune", "--tune measures times, and --counters, --predict, "
-                                        "--memcheck and --racecheck take none");
-    assert_refuses("--racecheck --bench-only", "--bench-only measures times, and --counters, "
-                                               "--predict, --memcheck and --racecheck take none");
+    static const char *const about_times[] = {"--tune", "--bench-only", "--runs 5", "--warm",
+                                              "--cold"};
+    for (size_t i = 0; i < sizeof about_times / sizeof about_times[0]; i++) {
+        char line[40], message[120];
+        snprintf(line, sizeof line, "%s --counters", about_times[i]);
+        snprintf(message, sizeof message,
+                 "%.*s is about times, and --counters, --predict, --memcheck and --racecheck take "
+                 "none",
+                 (int)strcspn(about_times[i], " "), about_times[i]);
+        assert_refuses(line, message);
+    }
+    assert_refuses("-ru 5 --seed 3 --racecheck",
+                   "--runs is about times, and --counters, --predict, --memcheck and --racecheck "
+                   "take none");
     assert_refuses("--model h200", "--model needs --counters or --predict");
     assert_refuses("--memcheck --model h200", "--model needs --counters or --predict");
     assert_refuses("--sample 0.5",

@@ -83,7 +83,7 @@ static void one_contender(void **state)
                 "    atomics         8.00 lanes a request take turns at one address\n"
                 "    lanes active    25 % in memory accesses, 50 % in all steps\n"
                 "    of warps        800 barriers, 1.23 M shuffles\n"
-                "    imbalance       longest warp 5.00 x the mean work, longest block 1.50 x, "
+                "    imbalance       longest warp 500 (5.00 x the mean), longest block 1.50 x, "
                 "busiest SM 2.00 x\n"
                 "    caches          L1 25 % hits; L2 9.01 PB read, 6.40 kB written; DRAM 512 "
                 "B read, 0 B written\n"
@@ -107,7 +107,7 @@ static void one_contender(void **state)
                 "    global store                      1     32.0      4      4.00   4.00   "
                 "100 %   100 %\n"
                 "    lanes active    100 % in memory accesses, 100 % in all steps\n"
-                "    imbalance       longest warp 1.00 x the mean work, longest block 1.00 x, "
+                "    imbalance       longest warp 1 (1.00 x the mean), longest block 1.00 x, "
                 "busiest SM 132 x\n"
                 "    caches          L1 - hits; L2 0 B read, 0 B written; DRAM 0 B read, 0 B "
                 "written\n"
@@ -214,6 +214,32 @@ static void step_by_step(void **state)
     assert_text("");
 }
 
+/* What takes several tables is dealt out evenly; no line ends in blanks. */
+static void many_steps(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"lab1 a_name_that_takes_its_time_to_read",
+                                        "lab2 a_name_that_takes_its_time_to_read"};
+    row rows[] = {counted_row(1, 32000, 0), counted_row(2, 4000, 12)};
+    rows[1].total.longest_warp = 39468;
+    rows[1].warp_imbalance = 3;
+    FILE *out = begin_text();
+    profiles_compare(out, rows, names, 2);
+    fclose(out);
+    assert_fits();
+    assert_null(strstr(text, " \n"));
+    assert_text("                                             load  sectors/      load\n"
+                "step by step                              sectors   request    effic.  shuffles\n"
+                "lab1 a_name_that_takes_its_time_to_read    32.0 k     32.00      12 %       0\n"
+                "lab2 a_name_that_takes_its_time_to_read    4.00 k      4.00     100 %      12\n"
+                "\n"
+                "                                          longest     warp/   busiest\n"
+                "step by step                                 warp      mean        SM\n"
+                "lab1 a_name_that_takes_its_time_to_read       0      1668 x    1.00 x\n"
+                "lab2 a_name_that_takes_its_time_to_read    39.5 k    3.00 x    2.00 x\n"
+                "\n");
+}
+
 static void estimates(void **state)
 {
     (void)state;
@@ -224,9 +250,9 @@ static void estimates(void **state)
     predictions_print(out, rows, names, 2);
     fclose(out);
     assert_fits();
-    assert_text("estimate, not a measurement: the least time that the limits of NVIDIA H200 "
-                "allow for what was\n"
-                "counted, then what each of its resources alone would take\n"
+    assert_text("estimate, not a measurement: the time that NVIDIA H200 would take for what was "
+                "counted,\n"
+                "by a model of its resources; then what each of them alone would take\n"
                 "\n"
                 "estimate, ms   in all  limited by      DRAM      L2      L1   issue atomics "
                 "longest  launch\n"
@@ -400,12 +426,19 @@ static void source_lines(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_contender), cmocka_unit_test(heavy_prepare),
-        cmocka_unit_test(legend),        cmocka_unit_test(what_was_found),
-        cmocka_unit_test(step_by_step),  cmocka_unit_test(estimates),
-        cmocka_unit_test(clean_table),   cmocka_unit_test(table_with_findings),
-        cmocka_unit_test(sampled_table), cmocka_unit_test(amounts),
-        cmocka_unit_test(folding),       cmocka_unit_test(source_lines),
+        cmocka_unit_test(one_contender),
+        cmocka_unit_test(heavy_prepare),
+        cmocka_unit_test(legend),
+        cmocka_unit_test(what_was_found),
+        cmocka_unit_test(step_by_step),
+        cmocka_unit_test(many_steps),
+        cmocka_unit_test(estimates),
+        cmocka_unit_test(clean_table),
+        cmocka_unit_test(table_with_findings),
+        cmocka_unit_test(sampled_table),
+        cmocka_unit_test(amounts),
+        cmocka_unit_test(folding),
+        cmocka_unit_test(source_lines),
     };
     return cmocka_run_group_tests_name("profile_table", tests, fixture_setup, fixture_teardown);
 }

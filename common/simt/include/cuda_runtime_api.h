@@ -22,7 +22,7 @@
  *   SIMT_ORDER=reverse    lanes, warps and blocks run in descending order: a kernel whose result
  *                         changes lacks a barrier
  *   SIMT_TIMEOUT=s        seconds one block may run before its launch is abandoned with
- *                         cudaErrorLaunchTimeout; default 60, 0 for no limit
+ *                         cudaErrorLaunchTimeout; default 60, under instruments 600, 0 for no limit
  */
 #ifndef SIMT_CUDA_RUNTIME_API_H
 #define SIMT_CUDA_RUNTIME_API_H

@@ -52,8 +52,8 @@ SIMT_INLINE unsigned long long __brevll(unsigned long long x)
     return (unsigned long long)__brev((unsigned)x) << 32 | __brev((unsigned)(x >> 32));
 }
 
-/* Byte i of the result is byte (selector >> 4i & 7) of y:x. (The fourth bit of a selector digit makes
- * PTX's prmt repeat the sign, but nvcc's __byte_perm masks it off; an H200 was asked.) */
+/* Byte i of the result is byte (selector >> 4i & 7) of y:x. (The fourth bit of a selector digit
+ * makes PTX's prmt repeat the sign, but nvcc's __byte_perm masks it off; an H200 was asked.) */
 SIMT_INLINE unsigned __byte_perm(unsigned x, unsigned y, unsigned selector)
 {
     uint64_t bytes = (uint64_t)y << 32 | x;

@@ -30,9 +30,9 @@
 #define __grid_constant__
 #define __align__(bytes) __attribute__((aligned(bytes)))
 
-/* What `#pragma unroll` becomes. In a traced program the loop has to be unrolled where nvcc does it:
- * what its rounds have in common is then read once, as on the GPU. In others it would only make the
- * code longer. */
+/* What `#pragma unroll` becomes. In a traced program the loop has to be unrolled where nvcc does
+ * it: what its rounds have in common is then read once, as on the GPU. In others it would only make
+ * the code longer. */
 #ifdef SIMT_TRACED
 #define SIMT_PRAGMA(...) _Pragma(#__VA_ARGS__)
 #define SIMT_UNROLL(FACTOR) SIMT_PRAGMA_UNROLL(FACTOR)
@@ -46,8 +46,8 @@
 
 extern "C" {
 /* Constant from a kernel's point of view: they never change while one thread runs. `axis` is 0, 1
- * or 2. A compiler calls such a function once and keeps the answer, which it would not do if a struct
- * came back, or possibly an exception. */
+ * or 2. A compiler calls such a function once and keeps the answer, which it would not do if a
+ * struct came back, or possibly an exception. */
 #define SIMT_CONSTANT __attribute__((const, nothrow))
 SIMT_CONSTANT unsigned simt_thread_index(int axis);
 SIMT_CONSTANT unsigned simt_block_index(int axis);
