@@ -58,10 +58,10 @@ static __device__ __forceinline__ void stage(const product &p, int at, int start
         const int i = lane * A_VECTOR, k = at + i;
         unsigned col[A_VECTOR] = {};
         float value[A_VECTOR] = {};
-        if (k < end && k + A_VECTOR <= p.nnz) {
-            load_vector(col, (const unsigned *)&p.col_idx[k]);
-            load_vector(value, &p.values[k]);
-        } else if (k < end) { /* the arrays end within this vector */
+        if (k + A_VECTOR <= p.nnz) {
+            if (k < end) load_vector(col, (const unsigned *)&p.col_idx[k]);
+            if (k < end) load_vector(value, &p.values[k]);
+        } else { /* the arrays end within this vector, or before it */
             for (int u = 0; u < A_VECTOR; u++)
                 if (k + u < end) col[u] = p.col_idx[k + u], value[u] = p.values[k + u];
         }
