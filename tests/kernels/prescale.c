@@ -30,7 +30,8 @@ void test_prescale(void)
             tap_ok(stays_on(lab, i, 1, 1) && stays_on(lab, i, 1 << 25, 32) &&
                        stays_on(lab, i, 1 << 15, 1 << 15),
                    "lab%d %s: offsets into B are scaled up to 4 GiB", c->lab, c->name);
-            tap_ok(!stays_on(lab, i, (1 << 25) + 1, 32) && !stays_on(lab, i, 1 << 15, (1 << 15) + 1) &&
+            tap_ok(!stays_on(lab, i, (1 << 25) + 1, 32) &&
+                       !stays_on(lab, i, 1 << 15, (1 << 15) + 1) &&
                        !stays_on(lab, i, 2147483647, 2147483647),
                    "lab%d %s: and not beyond", c->lab, c->name);
         }
