@@ -18,7 +18,7 @@
 #include "ops/spmm.h"
 
 constexpr int WARPS = 4, BLOCK = WARPS * WARP_SIZE;
-constexpr int A_VECTOR = 4;                /* nonzeros of a load: 16 bytes of columns or of values */
+constexpr int A_VECTOR = 4; /* nonzeros of a load: 16 bytes of columns or of values */
 constexpr int TILE = WARP_SIZE * A_VECTOR; /* nonzeros staged between two barriers */
 
 /* Positions in spmm_plan.tuning. */
@@ -33,7 +33,8 @@ struct product {
 };
 
 /* A part of a row in shared memory. Columns are multiplied by the stride of B if pre-scaled. */
-struct __align__(16) nonzeros {
+struct __align__(16) nonzeros
+{
     unsigned col[TILE];
     float value[TILE];
 };
@@ -58,12 +59,12 @@ static __device__ __forceinline__ void stage(const product &p, int at, int start
         const int i = lane * A_VECTOR, k = at + i;
         unsigned col[A_VECTOR] = {};
         float value[A_VECTOR] = {};
-        if (k < end && k + A_VECTOR <= p.nnz) {
-            load_vector(col, (const unsigned *)&p.col_idx[k]);
-            load_vector(value, &p.values[k]);
-        } else if (k < end) { /* the arrays end within this vector */
+        if (k + A_VECTOR > p.nnz) { /* the arrays end within this vector, or before it */
             for (int u = 0; u < A_VECTOR; u++)
                 if (k + u < end) col[u] = p.col_idx[k + u], value[u] = p.values[k + u];
+        } else if (k < end) {
+            load_vector(col, (const unsigned *)&p.col_idx[k]);
+            load_vector(value, &p.values[k]);
         }
 #pragma unroll
         for (int u = 0; u < A_VECTOR; u++) {
@@ -125,7 +126,8 @@ static __global__ void __launch_bounds__(BLOCK, shape<V>::BLOCKS)
     if (place >= p.rows) return;
     const int row = p.row_order ? p.row_order[place] : place;
     const int j = (blockIdx.y * WARP_SIZE * PARTS + lane) * WIDE;
-    const float *const B = p.B + min(j, p.N - WIDE); /* lanes beyond N load what the last one does */
+    const float *const B =
+        p.B + min(j, p.N - WIDE); /* lanes beyond N load what the last one does */
     nonzeros &tile = tiles[warp];
     /* BEGIN STUDENT */
     const int start = p.row_ptr[row], end = p.row_ptr[row + 1];
@@ -181,8 +183,8 @@ static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStre
                        .C = C};
     if (A.rows == 0) return cudaSuccess;
     const dim3 grid((A.rows + WARPS - 1) / WARPS, (plan->N + width - 1) / width);
-    spmm_kernel *const spmm_roma = KERNEL[v < 8 ? v / 2 : 3](
-        tuning[TUNE_ROMA], tuning[TUNE_PRESCALE], tuning[TUNE_RESIDUE]);
+    spmm_kernel *const spmm_roma =
+        KERNEL[v < 8 ? v / 2 : 3](tuning[TUNE_ROMA], tuning[TUNE_PRESCALE], tuning[TUNE_RESIDUE]);
     spmm_roma<<<grid, BLOCK, 0, stream>>>(p);
     return cudaGetLastError();
 }
@@ -191,7 +193,7 @@ static cudaError_t prepare(spmm_plan *plan)
 {
     int &v = plan->tuning[TUNE_VECTORS];
     if (v > 4 && plan->N % (WARP_SIZE * v)) v = 4; /* of two loads a lane, both must have columns */
-    while (plan->N % min(v, 4)) /* a vector must not straddle two rows of B */
+    while (plan->N % min(v, 4))                    /* a vector must not straddle two rows of B */
         v /= 2;
     if (!byte_offsets_fit(plan->A.cols, plan->N, sizeof(float))) plan->tuning[TUNE_PRESCALE] = 0;
     return cudaSuccess;

@@ -10,20 +10,15 @@
  * Watch     The longest row is still walked by one subwarp, from end to end: lab 10 repairs that.
  * Paper     T. Gale, M. Zaharia, C. Young, E. Elsen: Sparse GPU Kernels for Deep Learning, SC 2020.
  */
+#include "bundle.h"
 #include "device/byte_offset.cuh"
-#include "device/cuda_try.h"
 #include "device/occupancy.cuh"
 #include "device/vec.cuh"
 #include "device/warp.cuh"
 #include "ops/spmm.h"
 
-#include <stdlib.h>
-
 constexpr int WARPS = 4, BLOCK = WARPS * WARP_SIZE;
-constexpr int A_VECTOR = 4; /* nonzeros of a load: 16 bytes of columns or of values */
-constexpr int MAX_LENGTH = 1023;
-/* Rows trade places only this near: neighbours, which often share columns, stay neighbours. */
-constexpr int BUNDLE_WINDOW = 4096;
+constexpr int A_VECTOR = 4;           /* nonzeros of a load: 16 bytes of columns or of values */
 constexpr int WARPS_WANTED = 132 * 6; /* of a run: six for each multiprocessor of an H200 */
 
 /* Positions in spmm_plan.tuning. */
@@ -38,7 +33,8 @@ struct product {
 };
 
 /* A part of a row in shared memory. Columns are multiplied by the stride of B if pre-scaled. */
-template <int WIDTH> struct __align__(16) nonzeros {
+template <int WIDTH> struct __align__(16) nonzeros
+{
     static constexpr int TILE = WIDTH * A_VECTOR; /* staged between two barriers */
     unsigned col[TILE];
     float value[TILE];
@@ -63,12 +59,12 @@ static __device__ __forceinline__ void stage(const product &p, int at, int start
     const int i = lane * A_VECTOR, k = at + i; /* multiples of A_VECTOR, both */
     unsigned col[A_VECTOR] = {};
     float value[A_VECTOR] = {};
-    if (k < end && k + A_VECTOR <= p.nnz) {
-        load_vector(col, (const unsigned *)&p.col_idx[k]);
-        load_vector(value, &p.values[k]);
-    } else if (k < end) { /* the arrays end within this vector */
+    if (k + A_VECTOR > p.nnz) { /* the arrays end within this vector, or before it */
         for (int u = 0; u < A_VECTOR; u++)
             if (k + u < end) col[u] = p.col_idx[k + u], value[u] = p.values[k + u];
+    } else if (k < end) {
+        load_vector(col, (const unsigned *)&p.col_idx[k]);
+        load_vector(value, &p.values[k]);
     }
 #pragma unroll
     for (int u = 0; u < A_VECTOR; u++) {
@@ -83,8 +79,8 @@ static __device__ __forceinline__ void stage(const product &p, int at, int start
 
 /* Adds COUNT staged nonzeros times this lane's columns of B, all loads on their way at once. */
 template <int COUNT, bool PRESCALE, int WIDTH, int PARTS, int WIDE>
-static __device__ __forceinline__ void multiply(const product &p, const nonzeros<WIDTH> &tile, int k,
-                                                const float *B, float (&sum)[PARTS][WIDE])
+static __device__ __forceinline__ void multiply(const product &p, const nonzeros<WIDTH> &tile,
+                                                int k, const float *B, float (&sum)[PARTS][WIDE])
 {
     constexpr int READ = COUNT < 4 ? COUNT : 4; /* places of a tile that one load brings */
     unsigned col[COUNT / READ][READ];
@@ -124,7 +120,8 @@ static __global__ void __launch_bounds__(BLOCK, shape<V>::BLOCKS)
     if (place >= p.rows) return;
     const int row = p.row_order ? p.row_order[place] : place;
     const int j = (blockIdx.y * WIDTH * PARTS + lane) * WIDE;
-    const float *const B = p.B + min(j, p.N - WIDE); /* lanes beyond N load what the last one does */
+    const float *const B =
+        p.B + min(j, p.N - WIDE); /* lanes beyond N load what the last one does */
     nonzeros<WIDTH> &tile = tiles[subwarp];
     /* BEGIN STUDENT */
     const int start = p.row_ptr[row], end = p.row_ptr[row + 1];
@@ -188,50 +185,17 @@ static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStre
     return cudaGetLastError();
 }
 
-/* Rows from .. to-1, the longest first: a counting sort, in which MAX_LENGTH and more are alike. */
-static void sort_window(const csr_matrix *A, int64_t from, int64_t to, int *order)
-{
-    auto key = [A](int64_t row) {
-        const int64_t length = A->row_ptr[row + 1] - A->row_ptr[row];
-        return MAX_LENGTH - (length < MAX_LENGTH ? length : MAX_LENGTH);
-    };
-    int64_t place[MAX_LENGTH + 2] = {from}; /* place[k]: where the rows of key k begin */
-    for (int64_t row = from; row < to; row++)
-        place[key(row) + 1]++;
-    for (int k = 0; k <= MAX_LENGTH; k++)
-        place[k + 1] += place[k];
-    for (int64_t row = from; row < to; row++)
-        order[place[key(row)]++] = (int)row;
-}
-
-/* The order of all rows, on the device. */
-static cudaError_t bundle_rows(const spmm_matrix &A, void **d_order)
-{
-    const size_t bytes = A.rows * sizeof(int);
-    int *const order = (int *)malloc(bytes);
-    cudaError_t error = order ? cudaSuccess : cudaErrorMemoryAllocation;
-    for (int64_t from = 0; order && from < A.rows; from += BUNDLE_WINDOW)
-        sort_window(A.host, from, min((int64_t)A.rows, from + BUNDLE_WINDOW), order);
-    if (error == cudaSuccess) CUDA_TRY_GOTO(error, done, cudaMalloc(d_order, bytes));
-    if (error == cudaSuccess)
-        CUDA_TRY_GOTO(error, done, cudaMemcpy(*d_order, order, bytes, cudaMemcpyHostToDevice));
-done:
-    free(order);
-    if (error != cudaSuccess) cudaFree(*d_order), *d_order = NULL;
-    return error;
-}
-
 static cudaError_t prepare(spmm_plan *plan)
 {
     const spmm_matrix &A = plan->A;
     int &v = plan->tuning[TUNE_VECTORS];
     const int N = plan->N, width = plan->tuning[TUNE_WIDTH];
     if (v > 4 && N % (width * v)) v = 4; /* of two loads a lane, both must have columns */
-    while (N % min(v, 4)) /* a vector must not straddle two rows of B */
+    while (N % min(v, 4))                /* a vector must not straddle two rows of B */
         v /= 2;
     if (!byte_offsets_fit(A.cols, N, sizeof(float))) plan->tuning[TUNE_PRESCALE] = 0;
     if (plan->d_row_order || A.rows == 0) plan->tuning[TUNE_BUNDLE] = 0; /* there is an order */
-    return plan->tuning[TUNE_BUNDLE] ? bundle_rows(A, &plan->state) : cudaSuccess;
+    return plan->tuning[TUNE_BUNDLE] ? bundle_rows(&A, (int **)&plan->state) : cudaSuccess;
 }
 
 static void release(spmm_plan *plan)

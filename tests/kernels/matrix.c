@@ -125,6 +125,17 @@ static void test_shape(const shape *s, const device_info *device)
     }
 }
 
+static void test_prescale(const contender *c)
+{
+    const int G = 1 << 30; /* so many floats are 4 GiB */
+    tap_ok(prescale_stays_on(c, 1, 1) && prescale_stays_on(c, G / 32, 32) &&
+               prescale_stays_on(c, 1 << 15, 1 << 15),
+           "lab%d %s: offsets into a B of up to 4 GiB are scaled", c->lab, c->name);
+    tap_ok(!prescale_stays_on(c, G / 32 + 1, 32) && !prescale_stays_on(c, 1 << 15, (1 << 15) + 1) &&
+               !prescale_stays_on(c, INT32_MAX, INT32_MAX),
+           "lab%d %s: and not into a larger one", c->lab, c->name);
+}
+
 int main(void)
 {
     device_info device;
@@ -135,6 +146,7 @@ int main(void)
     }
     for (int i = 0; i < NUM_SHAPES; i++)
         test_shape(&SHAPES[i], &device);
-    test_prescale();
+    for (const contender *c = contenders(); c; c = c->next)
+        if (prescale_tunable(c) >= 0) test_prescale(c);
     return tap_done();
 }

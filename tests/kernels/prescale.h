@@ -4,7 +4,12 @@
 #ifndef TESTS_KERNELS_PRESCALE_H
 #define TESTS_KERNELS_PRESCALE_H
 
-/* One TAP test per lab that has the tunable PRESCALE. */
-void test_prescale(void);
+#include "harness/tuning.h"
+
+/* The place of the tunable PRESCALE, or -1 for a contender that has none. */
+int prescale_tunable(const contender *c);
+
+/* Whether the contender leaves PRESCALE on for a B of cols x N floats. */
+bool prescale_stays_on(const contender *c, int cols, int N);
 
 #endif

@@ -58,8 +58,8 @@ static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStre
 {
     const spmm_matrix &A = plan->A;
     const dim3 grid(A.rows, (plan->N + THREADS - 1) / THREADS);
-    spmm_roma_mutant_kernel<BUG><<<grid, THREADS, 0, stream>>>(A.nnz, plan->N, A.d_row_ptr,
-                                                               A.d_col_idx, A.d_values, B, C);
+    spmm_roma_mutant_kernel<BUG>
+        <<<grid, THREADS, 0, stream>>>(A.nnz, plan->N, A.d_row_ptr, A.d_col_idx, A.d_values, B, C);
     return cudaGetLastError();
 }
 
