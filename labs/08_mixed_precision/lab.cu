@@ -21,11 +21,11 @@
 #include <stdlib.h>
 
 constexpr int WARPS = 4, BLOCK = WARPS * WARP_SIZE;
-constexpr int SPLITS_PER_PIECE = 16; /* a block of 16 subwarps of 8 lanes takes 16 SPLIT nonzeros */
+constexpr int SPLITS_PER_PIECE = 16;        /* a piece is for a block: 16 subwarps of 8 lanes */
 constexpr int NARROWEST = 32, WIDEST = 128; /* columns that a subwarp covers */
 
 /* Positions in spmm_plan.tuning. */
-enum { TUNE_SPLIT, TUNE_BATCH, TUNE_C, TUNE_LANES, TUNE_BUNDLE };
+enum { TUNE_SPLIT, TUNE_BATCH, TUNE_C, TUNE_WIDTH, TUNE_BUNDLE };
 
 template <class H, class P> struct product {
     int rows, N, split, num_pieces;
@@ -48,12 +48,12 @@ constexpr int blocks_per_sm(int batch)
 /* One subwarp: sum += nonzeros start, start + 1, ... of each `stride`, up to end, times columns
  * j .. j + C - 1 of B. All lanes of the warp go round as often as its longest subwarp, so that they
  * can shuffle together; those that are done load nothing. */
-template <int C, int LANES, int BATCH, class H, class P>
+template <int C, int WIDTH, int BATCH, class H, class P>
 static __device__ void gather(const product<H, P> &p, int start, int end, int stride, int j,
                               float (&sum)[C])
 {
-    constexpr int PER_LANE = LANES < BATCH ? BATCH / LANES : 1, CHUNK = PER_LANE * LANES;
-    const int lane = threadIdx.x % LANES;
+    constexpr int PER_LANE = WIDTH < BATCH ? BATCH / WIDTH : 1, CHUNK = PER_LANE * WIDTH;
+    const int lane = threadIdx.x % WIDTH;
     /* In bytes, so that an address is one multiply-add: column * row_bytes + B. Lanes beyond N load
      * what others load, and store nothing. */
     const unsigned row_bytes = p.N * sizeof(H);
@@ -62,7 +62,7 @@ static __device__ void gather(const product<H, P> &p, int start, int end, int st
     auto fetch = [&](int k) {
         for (int i = 0; i < PER_LANE; i++) {
             next[i][0] = {};
-            if (k + i * LANES + lane < end) load_vector(next[i], &p.pairs[k + i * LANES + lane]);
+            if (k + i * WIDTH + lane < end) load_vector(next[i], &p.pairs[k + i * WIDTH + lane]);
         }
     };
     fetch(start);
@@ -76,7 +76,7 @@ static __device__ void gather(const product<H, P> &p, int start, int end, int st
             H x[BATCH][C] = {}; /* past the end: 0, for any row of B may hold infinities */
 #pragma unroll
             for (int u = 0; u < BATCH; u++) {
-                a[u] = shuffle<LANES>(mine[u / LANES % PER_LANE], (b + u) % LANES);
+                a[u] = shuffle<WIDTH>(mine[u / WIDTH % PER_LANE], (b + u) % WIDTH);
                 const char *const row = B + (size_t)(unsigned)column_of(a[u]) * row_bytes;
                 if (k + b + u < end) load_vector(x[u], reinterpret_cast<const H *>(row));
             }
@@ -93,20 +93,20 @@ static __device__ void gather(const product<H, P> &p, int start, int end, int st
 
 /* One block: adds up what its subwarps have of a piece, and stores it; or, if the row has several
  * pieces, leaves it in fp32, and the last block to arrive adds them up, always in the same order. */
-template <int C, int LANES, class H, class P>
+template <int C, int WIDTH, class H, class P>
 static __device__ void store_piece(const product<H, P> &p, const piece &own, float (&sum)[C])
 {
-    constexpr int COLUMNS = LANES * C;
+    constexpr int COLUMNS = WIDTH * C;
     __shared__ float part[WARPS][COLUMNS];
     __shared__ bool is_last;
     const int t = threadIdx.x, lane = t % WARP_SIZE, column = blockIdx.y * COLUMNS + t;
     const bool active = t < COLUMNS && column < p.N;
 #pragma unroll
-    for (int distance = LANES; distance < WARP_SIZE; distance *= 2)
+    for (int distance = WIDTH; distance < WARP_SIZE; distance *= 2)
 #pragma unroll
         for (int c = 0; c < C; c++)
             sum[c] += __shfl_xor_sync(FULL_MASK, sum[c], distance);
-    if (lane < LANES)
+    if (lane < WIDTH)
 #pragma unroll
         for (int c = 0; c < C; c++)
             part[t / WARP_SIZE][lane * C + c] = sum[c];
@@ -133,13 +133,13 @@ static __device__ void store_piece(const product<H, P> &p, const piece &own, flo
 }
 
 /* Blocks below num_pieces take a piece each; in the others each subwarp takes a row. */
-template <int C, int LANES, int BATCH, class H, class P>
+template <int C, int WIDTH, int BATCH, class H, class P>
 static __global__ void __launch_bounds__(BLOCK, blocks_per_sm(BATCH))
     spmm_mixed_kernel(const __grid_constant__ product<H, P> p)
 {
-    constexpr int SUBWARPS = BLOCK / LANES, CHUNK = LANES < BATCH ? BATCH : LANES;
-    const int subwarp = threadIdx.x / LANES, lane = threadIdx.x % LANES;
-    const int j = (blockIdx.y * LANES + lane) * C;
+    constexpr int SUBWARPS = BLOCK / WIDTH, CHUNK = WIDTH < BATCH ? BATCH : WIDTH;
+    const int subwarp = threadIdx.x / WIDTH, lane = threadIdx.x % WIDTH;
+    const int j = (blockIdx.y * WIDTH + lane) * C;
     const bool is_piece = (int)blockIdx.x < p.num_pieces;
     float sum[C] = {};
     /* BEGIN STUDENT */
@@ -156,8 +156,8 @@ static __global__ void __launch_bounds__(BLOCK, blocks_per_sm(BATCH))
         }
         if (end - start > p.split) row = -1, end = start;
     }
-    gather<C, LANES, BATCH>(p, start, end, is_piece ? SUBWARPS * CHUNK : CHUNK, j, sum);
-    if (is_piece) store_piece<C, LANES>(p, p.pieces[blockIdx.x], sum);
+    gather<C, WIDTH, BATCH>(p, start, end, is_piece ? SUBWARPS * CHUNK : CHUNK, j, sum);
+    if (is_piece) store_piece<C, WIDTH>(p, p.pieces[blockIdx.x], sum);
     if (row < 0 || j >= p.N) return;
     H c[C];
 #pragma unroll
@@ -175,25 +175,41 @@ struct mixed_state {
 
 static int slices(const spmm_plan *plan)
 {
-    const int columns = plan->tuning[TUNE_C] * plan->tuning[TUNE_LANES];
+    const int columns = plan->tuning[TUNE_C] * plan->tuning[TUNE_WIDTH];
     return (plan->N + columns - 1) / columns;
 }
 
-template <int C, int LANES, class H, class P>
+template <int C, int WIDTH, class H, class P>
 static cudaError_t launch(const spmm_plan *plan, product<H, P> &p, cudaStream_t stream)
 {
-    const int subwarps = BLOCK / LANES, rows_blocks = (p.rows + subwarps - 1) / subwarps;
+    const int subwarps = BLOCK / WIDTH, rows_blocks = (p.rows + subwarps - 1) / subwarps;
     const dim3 grid(p.num_pieces + rows_blocks, slices(plan));
     if (plan->tuning[TUNE_BATCH] == 4)
-        spmm_mixed_kernel<C, LANES, 4><<<grid, BLOCK, 0, stream>>>(p);
+        spmm_mixed_kernel<C, WIDTH, 4><<<grid, BLOCK, 0, stream>>>(p);
     else
-        spmm_mixed_kernel<C, LANES, 8><<<grid, BLOCK, 0, stream>>>(p);
+        spmm_mixed_kernel<C, WIDTH, 8><<<grid, BLOCK, 0, stream>>>(p);
     return cudaGetLastError();
+}
+
+/* The place of a power of two in a list of them. */
+static int index_of(int power)
+{
+    int index = 0;
+    while (power >> (index + 1))
+        index++;
+    return index;
 }
 
 template <class H, class P>
 static cudaError_t run_pairs(const spmm_plan *plan, const void *B, void *C, cudaStream_t stream)
 {
+    typedef cudaError_t launcher(const spmm_plan *, product<H, P> &, cudaStream_t);
+    static launcher *const LAUNCH[4][4] = {
+        {NULL, NULL, NULL, launch<1, 32>}, /* C = 1, WIDTH = 4, 8, 16, 32: prepare sees to it ... */
+        {NULL, NULL, launch<2, 16>, launch<2, 32>}, /* ... that a subwarp covers 32 columns ... */
+        {NULL, launch<4, 8>, launch<4, 16>, launch<4, 32>}, /* ... at least, and 128 at most */
+        {launch<8, 4>, launch<8, 8>, launch<8, 16>, NULL},
+    };
     const spmm_matrix &A = plan->A;
     const mixed_state *state = (const mixed_state *)plan->state;
     product<H, P> p = {.rows = A.rows,
@@ -209,33 +225,15 @@ static cudaError_t run_pairs(const spmm_plan *plan, const void *B, void *C, cuda
                        .sums = state->work.d_sums,
                        .arrived = state->work.d_arrived};
     if (A.rows == 0) return cudaSuccess;
-    switch (plan->tuning[TUNE_C] * 100 + plan->tuning[TUNE_LANES]) {
-    case 132:
-        return launch<1, 32>(plan, p, stream);
-    case 216:
-        return launch<2, 16>(plan, p, stream);
-    case 232:
-        return launch<2, 32>(plan, p, stream);
-    case 408:
-        return launch<4, 8>(plan, p, stream);
-    case 416:
-        return launch<4, 16>(plan, p, stream);
-    case 432:
-        return launch<4, 32>(plan, p, stream);
-    case 804:
-        return launch<8, 4>(plan, p, stream);
-    case 808:
-        return launch<8, 8>(plan, p, stream);
-    default:
-        return launch<8, 16>(plan, p, stream);
-    }
+    return LAUNCH[index_of(plan->tuning[TUNE_C])][index_of(plan->tuning[TUNE_WIDTH]) - 2](plan, p,
+                                                                                          stream);
 }
 
 template <class H>
 static cudaError_t run16(const spmm_plan *plan, const void *B, void *C, cudaStream_t stream)
 {
-    return plan->A.cols <= PACKED_COLUMNS ? run_pairs<H, packed_pair>(plan, B, C, stream)
-                                          : run_pairs<H, wide_pair>(plan, B, C, stream);
+    return pairs_are_packed(&plan->A) ? run_pairs<H, packed_pair>(plan, B, C, stream)
+                                      : run_pairs<H, wide_pair>(plan, B, C, stream);
 }
 
 static void release(spmm_plan *plan)
@@ -246,20 +244,9 @@ static void release(spmm_plan *plan)
     free(state);
 }
 
-template <class H, class P> static cudaError_t make_pairs(const spmm_matrix &A, void **d_pairs)
+static cudaError_t prepare(spmm_plan *plan)
 {
-    const int threads = 256;
-    CUDA_TRY(cudaMalloc(d_pairs, A.nnz * sizeof(P) + 1));
-    if (A.nnz == 0) return cudaSuccess;
-    make_pairs_kernel<<<(A.nnz - 1) / threads + 1, threads>>>(
-        A.nnz, A.d_col_idx, (const H *)A.d_values16, (P *)*d_pairs);
-    CUDA_TRY(cudaGetLastError());
-    return cudaSuccess;
-}
-
-template <class H> static cudaError_t prepare(spmm_plan *plan)
-{
-    int &c = plan->tuning[TUNE_C], &lanes = plan->tuning[TUNE_LANES];
+    int &c = plan->tuning[TUNE_C], &lanes = plan->tuning[TUNE_WIDTH];
     const int split = plan->tuning[TUNE_SPLIT];
     mixed_state *state = (mixed_state *)calloc(1, sizeof *state);
     plan->state = state;
@@ -270,9 +257,7 @@ template <class H> static cudaError_t prepare(spmm_plan *plan)
         lanes *= 2;
     while (c * lanes > WIDEST)
         lanes /= 2;
-    cudaError_t error = plan->A.cols <= PACKED_COLUMNS
-                            ? make_pairs<H, packed_pair>(plan->A, &state->d_pairs)
-                            : make_pairs<H, wide_pair>(plan->A, &state->d_pairs);
+    cudaError_t error = pairs_create(&plan->A, plan->contender->base.precision, &state->d_pairs);
     if (error == cudaSuccess)
         error = work_list_create(plan, split, SPLITS_PER_PIECE * split, slices(plan),
                                  plan->tuning[TUNE_BUNDLE], &state->work);
@@ -295,7 +280,7 @@ static void choose(const row_stats *stats, int N, int *tuning)
     tuning[TUNE_SPLIT] = long_rows ? 128 : 64;
     tuning[TUNE_BATCH] = long_rows ? 8 : 4;
     tuning[TUNE_C] = c;
-    tuning[TUNE_LANES] = lanes;
+    tuning[TUNE_WIDTH] = lanes;
     tuning[TUNE_BUNDLE] = stats->cov > 0.25;
 }
 
@@ -308,10 +293,10 @@ static void choose(const row_stats *stats, int N, int *tuning)
                  .tunables = {{"SPLIT", "longer rows get whole blocks", {64, 128, 256}, 3},      \
                               {"BATCH", "loads of B that a lane has in flight", {4, 8}, 2},      \
                               {"C", "a lane computes C neighbouring columns", {1, 2, 4, 8}, 4},  \
-                              {"LANES", "lanes that share a row: a subwarp", {4, 8, 16, 32}, 4}, \
-                              {"BUNDLE", "1: neighbours of like length", {0, 1}, 2}}},           \
+                              {"WIDTH", "lanes that share a row: a subwarp", {4, 8, 16, 32}, 4}, \
+                              {"BUNDLE", "1: neighbours of like length", {0, 1}, 2, 0, true}}},  \
         .choose = choose,                                                                        \
-        .prepare = prepare<number>,                                                              \
+        .prepare = prepare,                                                                      \
         .run16 = run16<number>,                                                                  \
         .release = release,                                                                      \
     };                                                                                           \

@@ -11,6 +11,7 @@
 
 #include "device/half.cuh"
 #include "device/warp.cuh"
+#include "ops/spmm.h"
 
 /* Unsigned: published kernels keep signed 16-bit indices, which end at 32768 columns. */
 constexpr int PACKED_COLUMNS = 65536;
@@ -53,24 +54,24 @@ template <class H> __device__ __forceinline__ float value_of(wide_pair a)
     return a.value;
 }
 
-/* What lane `from` of the LANES around this one holds. Packed it takes one shuffle, not two. */
-template <int LANES> __device__ __forceinline__ packed_pair shuffle(packed_pair a, int from)
+/* What lane `from` of the WIDTH around this one holds. Packed it takes one shuffle, not two. */
+template <int WIDTH> __device__ __forceinline__ packed_pair shuffle(packed_pair a, int from)
 {
-    return {__shfl_sync(FULL_MASK, a.bits, from, LANES)};
+    return {__shfl_sync(FULL_MASK, a.bits, from, WIDTH)};
 }
-template <int LANES> __device__ __forceinline__ wide_pair shuffle(wide_pair a, int from)
+template <int WIDTH> __device__ __forceinline__ wide_pair shuffle(wide_pair a, int from)
 {
-    return {__shfl_sync(FULL_MASK, a.column, from, LANES),
-            __shfl_sync(FULL_MASK, a.value, from, LANES)};
+    return {__shfl_sync(FULL_MASK, a.column, from, WIDTH),
+            __shfl_sync(FULL_MASK, a.value, from, WIDTH)};
 }
 
-/* One thread a nonzero. */
-template <class H, class P>
-static __global__ void make_pairs_kernel(int nnz, const int *__restrict__ col_idx,
-                                         const H *__restrict__ values, P *__restrict__ pairs)
+/* *d_pairs, to be freed with cudaFree whatever is returned: A's nonzeros in the kind of pair that
+ * pairs_are_packed tells, made on the device. */
+cudaError_t pairs_create(const spmm_matrix *A, enum precision precision, void **d_pairs);
+
+inline bool pairs_are_packed(const spmm_matrix *A)
 {
-    const int k = blockIdx.x * blockDim.x + threadIdx.x;
-    if (k < nnz) make_pair(pairs[k], col_idx[k], values[k]);
+    return A->cols <= PACKED_COLUMNS;
 }
 
 #endif
