@@ -74,5 +74,5 @@ rows_of() {
 @test "nothing found by memcheck and racecheck" {
     [ "${BACKEND:-simt}" = simt ] || skip "instruments are of the CPU backend"
     ./lab8 rand:rows=300,deg=9,skew=1.2 24,33 --vs none --memcheck --racecheck
-    ./lab8 rand:rows=9,cols=70000,deg=1500 64 --vs none --memcheck --racecheck
+    ./lab8 rand:rows=9,cols=70000,deg=3000 64 --vs none --memcheck --racecheck
 }
