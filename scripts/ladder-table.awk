@@ -10,6 +10,7 @@ FNR == 1 {
     csv_split($0, cell)
     # Options change what is measured; such rows are other tables' business.
     if (cell[column["l2"]] != "warm" || cell[column["flags"]] != "") next
+    precision = cell[column["precision"]]
     machine = cell[column["device"]] ", driver " cell[column["driver"]] ", CUDA " cell[column["toolkit"]]
     if (where != "" && machine != where) {
         print "ladder-table: rows of " where " and of " machine " in one table" > "/dev/stderr"
@@ -20,6 +21,10 @@ FNR == 1 {
     dataset = cell[column["dataset"]] " (" cell[column["origin"]] ")"
     N = cell[column["N"]] + 0
     key = N SUBSEP dataset
+    if (precision != "fp32") {
+        narrow_row()
+        next
+    }
     if (!(key in seen)) {
         seen[key] = 1
         order[N, ++cases[N]] = dataset
@@ -37,6 +42,24 @@ FNR == 1 {
             best[key] = ms
             best_name[key] = vendor
             sub(/^cuSPARSE /, "", best_name[key])
+        }
+    }
+    commits[cell[column["commit"]]] = 1
+}
+
+# A row in 16 bits: of a lab, or of a vendor, whose rivals have the same precision.
+function narrow_row(    ms, vendor) {
+    ms = cell[column["status"]] == "ok" ? cell[column["median_ms"]] + 0 : 0
+    if (cell[column["lab"]] + 0) {
+        narrow[key, cell[column["lab"]] + 0, precision] = ms
+        is_narrow[cell[column["lab"]] + 0] = 1
+    } else if (ms) {
+        vendor = cell[column["contender"]]
+        if (vendor == cell[column["vendor_default"]]) narrow_standard[key, precision] = ms
+        if (vendor == cell[column["vendor_best"]]) {
+            narrow_best[key, precision] = ms
+            narrow_name[key, precision] = vendor
+            sub(/^cuSPARSE /, "", narrow_name[key, precision])
         }
     }
     commits[cell[column["commit"]]] = 1
@@ -99,6 +122,23 @@ function one_lab(N, lab,    i, key) {
     else printf " | %s |\n", end_line("default")
 }
 
+# A lab in 16 bits beside the lab before in fp32 and the vendor in fp16, at one N.
+function narrow_lab(N, lab,    i, key, half, best16) {
+    printf "\nN = %d\n\n| graph | lab%d fp32 ms | lab%d fp16 ms | lab%d bf16 ms | fp16 over lab%d |", N, lab - 1, lab, lab, lab - 1
+    print " cuSPARSE fp16 best (which) | over fp16 default | over fp16 best |\n|---|---|---|---|---|---|---|---|"
+    for (i = 1; i <= cases[N]; i++) {
+        key = N SUBSEP order[N, i]
+        half = narrow[key, lab, "fp16"]
+        best16 = narrow_best[key, "fp16"]
+        printf "| %s | %s | %s | %s | %s | %s | %s | %s |\n", order[N, i], show(time[key, lab - 1]),
+            show(half), show(narrow[key, lab, "bf16"]), ratio("before", time[key, lab - 1], half),
+            best16 ? show(best16) " (" narrow_name[key, "fp16"] ")" : "-",
+            ratio("default", narrow_standard[key, "fp16"], half), ratio("best", best16, half)
+    }
+    printf "| geometric mean, how many ahead | | | | %s | | %s | %s |\n", end_line("before"),
+        end_line("default"), end_line("best")
+}
+
 END {
     if (failed) exit failed
     if (!num_widths) {
@@ -106,10 +146,11 @@ END {
         exit 3
     }
     for (c in commits) commit = commit (commit ? ", " : "") "`" c "`"
-    printf "%s, commit %s; fp32, warm L2, median ms.\n", where, commit
+    printf "%s, commit %s; %swarm L2, median ms.\n", where, commit, is_narrow[LAB] ? "" : "fp32, "
     for (w = 1; w <= num_widths; w++) {
         split("", logs); split("", counts); split("", ahead)
-        if (LAB) one_lab(widths[w], LAB)
+        if (is_narrow[LAB]) narrow_lab(widths[w], LAB)
+        else if (LAB) one_lab(widths[w], LAB)
         else ladder(widths[w])
     }
 }

@@ -118,9 +118,9 @@ typedef struct operation {
 
     /* Fills tuning[] (one value per tunable, in order) by the contender's own rule. */
     void (*choose)(const contender *c, const problem *p, int *tuning);
-    /* Calls the prepare of a contender of the problem's precision on the device copies of the inputs. It may replace settings in
-     * tuning[] that do not fit the problem. *instance is what run and release take. On error
-     * nothing is left allocated. */
+    /* Calls the prepare of a contender of the problem's precision on the device copies of the
+     * inputs. It may replace settings in tuning[] that do not fit the problem. *instance is what run
+     * and release take. On error nothing is left allocated. */
     cudaError_t (*prepare)(const contender *c, const problem *p, void *const *d_inputs, int *tuning,
                            void **instance);
     /* Enqueues one complete run: every element of d_output is defined afterwards. */

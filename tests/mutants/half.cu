@@ -4,8 +4,7 @@
  */
 #include "mutant.h"
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
+#include "device/half.cuh"
 
 enum bug {
     HEALTHY_HALF,
@@ -18,24 +17,6 @@ enum bug {
 };
 
 constexpr int THREADS = 32, PART = 32;
-
-static __device__ float widen(__half x)
-{
-    return __half2float(x);
-}
-static __device__ float widen(__nv_bfloat16 x)
-{
-    return __bfloat162float(x);
-}
-template <class H> static __device__ H narrow(float x);
-template <> __device__ __half narrow<__half>(float x)
-{
-    return __float2half(x);
-}
-template <> __device__ __nv_bfloat16 narrow<__nv_bfloat16>(float x)
-{
-    return __float2bfloat16(x);
-}
 
 /* One thread an element: slow, and easy to reason about. */
 template <bug BUG, class H>

@@ -283,8 +283,7 @@ static void bad_widths(void **state)
 static void bad_rivals(void **state)
 {
     (void)state;
-    assert_refuses("--precision bf16",
-                   "--precision bf16: no lab of this program has it (--list)");
+    assert_refuses("--precision bf16", "--precision bf16: no lab of this program has it (--list)");
     assert_refuses("--precision half", "--precision half: choose fp32, fp16 or bf16");
     assert_refuses("--vs lab3", "--vs lab3: this program does not hold that lab (--list)");
     assert_refuses("--vs lab0", "--vs lab0: choose best, default, none or labK");

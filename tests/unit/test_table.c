@@ -260,11 +260,8 @@ static void verdicts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(timed),
-        cmocka_unit_test(across_precisions),
-        cmocka_unit_test(simt),
-        cmocka_unit_test(failures),
-        cmocka_unit_test(verdicts),
+        cmocka_unit_test(timed),    cmocka_unit_test(across_precisions), cmocka_unit_test(simt),
+        cmocka_unit_test(failures), cmocka_unit_test(verdicts),
     };
     return cmocka_run_group_tests_name("table", tests, NULL, NULL);
 }

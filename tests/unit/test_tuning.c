@@ -52,8 +52,7 @@ static spmm_contender lab = {
     .prepare = prepare,
     .run = run,
 };
-static spmm_contender plain = {
-    .base = {.operation = &spmm_operation, .lab = 1, .name = "plain"}};
+static spmm_contender plain = {.base = {.operation = &spmm_operation, .lab = 1, .name = "plain"}};
 
 /* The settings of a contender's turns, one after the other. */
 static void assert_turns(const contender *c, const options *o, const char *expected)

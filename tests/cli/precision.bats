@@ -1,0 +1,78 @@
+# Labs in 16 bits as a user meets them: a table for each precision, who is compared with whom, and
+# matrices at the borders of 16-bit columns.
+#
+# bats sets $stderr, and runs each test in a process of its own:
+# shellcheck disable=SC2030,SC2031,SC2154
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+    case ${OUT:=build/simt} in
+        /*) PROGRAMS=$OUT ;;
+        *) PROGRAMS=$ROOT/$OUT ;;
+    esac
+    [ -x "$PROGRAMS/lab8" ] || skip "$PROGRAMS/lab8 is not built"
+    cd "$BATS_TEST_TMPDIR" || return
+    ln -s "$PROGRAMS/lab8" .
+    unset SPMM_DATA_DIR
+    export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/cache
+}
+
+# rows_of OPTIONS...: "lab precision" of each row that a run writes.
+rows_of() {
+    ./lab8 rand:rows=40,deg=3 5 "$@" --json rows.json >/dev/null
+    jq -r '.rows[] | select(.status == "ok" and .lab > 0) | "\(.lab) \(.precision)"' rows.json |
+        paste -s -d , -
+}
+
+@test "a table for each precision" {
+    run --separate-stderr ./lab8 rand:rows=40,deg=3 5 --vs lab2
+    [ "$status" -eq 0 ]
+    [ "$(grep -c '^contender' <<<"$output")" -eq 3 ]
+    [ "$(grep -oE 'N = 5, [a-z0-9]+' <<<"$output" | paste -s -d ' ' -)" = \
+        "N = 5, fp32 N = 5, fp16 N = 5, bf16" ]
+}
+
+@test "who runs" {
+    [ "$(rows_of --vs none)" = "8 fp16,8 bf16" ]
+    [ "$(rows_of --vs lab2)" = "2 fp32,8 fp16,8 bf16" ]
+    [ "$(rows_of --vs lab2 --precision bf16)" = "8 bf16" ]
+    [ "$(rows_of --vs lab2 --precision fp32)" = "2 fp32" ]
+    [[ "$(rows_of --precision fp16)" = "8 fp16" ]]
+}
+
+@test "every column index at the borders of 15 and 16 bits" {
+    for cols in 32767 32768 32769 65535 65536 65537; do
+        {
+            echo "%%MatrixMarket matrix coordinate pattern general"
+            echo "3 $cols 12"
+            for row in 1 2 3; do
+                echo "$row 1"
+                echo "$row $((cols - 2))"
+                echo "$row $((cols - 1))"
+                echo "$row $cols"
+            done
+        } >edge.mtx
+        ./lab8 edge.mtx 3,8 --vs none
+    done
+}
+
+@test "3: what fp16 cannot hold" {
+    printf '%%%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 7e4\n2 2 1\n' >large.mtx
+    run --separate-stderr -3 ./lab8 large.mtx 4 --vs none
+    [[ $stderr == *"row 0: the value 70000 overflows fp16"* ]]
+    ./lab8 large.mtx 4 --vs none --precision bf16
+}
+
+@test "--list and --precision" {
+    [[ $(./lab8 --list) == *"sums in fp32; bf16"* ]]
+    run --separate-stderr -2 ./lab8 --precision fp8
+    [ "$stderr" = "lab8: --precision fp8: choose fp32, fp16 or bf16" ]
+}
+
+@test "nothing found by memcheck and racecheck" {
+    [ "${BACKEND:-simt}" = simt ] || skip "instruments are of the CPU backend"
+    ./lab8 rand:rows=300,deg=9,skew=1.2 24,33 --vs none --memcheck --racecheck
+    ./lab8 rand:rows=9,cols=70000,deg=3000 64 --vs none --memcheck --racecheck
+}
