@@ -102,6 +102,8 @@ object = $(patsubst %,$(OUT)/%.o,$(1))
 traced = $(patsubst $(OUT)/%.cu.o,$(OUT)/traced/%.cu.o,$(1))
 LAB_MAIN := common/harness/main.c
 LIMITS_MAIN := common/limits/limits.cu
+SCHEDULER := labs/10_row_swizzle/scheduler/simulate.c
+SCHEDULER_MAIN := labs/10_row_swizzle/scheduler/scheduler.cu
 COMMON_SOURCES := $(filter-out $(LAB_MAIN) $(LIMITS_MAIN) common/baselines/% common/simt/% common/profiler/%,\
                   $(wildcard common/*/*.c common/*/*.cu)) $(BACKEND_SOURCES)
 COMMON := $(call object,$(COMMON_SOURCES))
@@ -140,7 +142,7 @@ TEST_PROGRAMS := $(patsubst %,$(OUT)/%,$(basename $(TESTS_C) $(TESTS_CU) $(TESTS
 ##@ Build
 
 .PHONY: help all programs test check-format format clean data diff limits ladder FORCE
-.PHONY: ncu sanitize validate-counters
+.PHONY: ncu scheduler sanitize validate-counters
 
 help: ## Show this help
 	@awk -f scripts/help.awk Makefile config.mk
@@ -148,7 +150,7 @@ help: ## Show this help
 # labN: ## Build one lab and leave it here: make lab3 && ./lab3 arxiv 32
 
 all: programs $(LABS) ## Build every lab and tool
-programs: $(addprefix $(OUT)/,$(LABS) limits convert) $(TWINS) ## The same, in build/ alone
+programs: $(addprefix $(OUT)/,$(LABS) limits convert scheduler) $(TWINS) ## The same, in build/ alone
 
 # A program in the root is a copy of the one in build/, taken again when the backend changes.
 $(LABS): %: $(OUT)/% $(if $(TWINS),$(OUT)/traced/%) $(BUILD)/backend
@@ -170,6 +172,9 @@ format: ## Format C and CUDA files
 
 limits: $(OUT)/limits ## Measure this machine's bandwidths and peak, for the roofline column
 	$(Q)$<
+
+scheduler: $(OUT)/scheduler ## Which SM runs which block of the first wave: lab 10's probe, as CSV
+	$(Q)$< probe
 
 ncu: $(if $(LAB),$(OUT)/lab$(LAB)) ## Nsight Compute on a lab: make ncu LAB=3 ARGS="arxiv 32"
 	@CUDA_HOME='$(CUDA_HOME)' scripts/ncu-lab $< $(ARGS)
@@ -268,6 +273,9 @@ $(OUT)/limits: $(call object,$(LIMITS_MAIN)) $(COMMON)
 	$(link)
 $(OUT)/convert: $(call object,datasets/convert.c) $(COMMON)
 	$(link)
+$(OUT)/scheduler: $(call object,$(SCHEDULER_MAIN) $(SCHEDULER)) $(COMMON)
+	$(link)
+$(OUT)/tests/unit/test_scheduler: $(call object,$(SCHEDULER))
 $(patsubst %.c,$(OUT)/%,$(TESTS_PROFILER)): $(call object,$(addprefix common/profiler/,machine.cc gpu_model.c predict.c))
 $(OUT)/tests/unit/%: $(OUT)/tests/unit/%.c.o $(COMMON)
 	$(link) -lcmocka

@@ -58,13 +58,15 @@ static const spmm_contender *family_of(spmm_plan *plan)
 static void settle_tuning(spmm_plan *plan, spmm_plan *own)
 {
     const spmm_contender *c = own->contender;
+    int &swizzle = plan->tuning[TUNE_SWIZZLE];
+    if (swizzle > SWIZZLE_ALL && swizzle >= plan->A.rows) swizzle = SWIZZLE_ALL; /* one window */
     if (c == &bins_family) {
         memcpy(own->tuning, plan->tuning + TUNE_WIDTH, 3 * sizeof(int));
         return;
     }
     for (int i = TUNE_WIDTH; i <= TUNE_PACK; i++)
         plan->tuning[i] = plan->contender->base.tunables[i].values[0];
-    if (c->base.lab == FAMILY_LAB5) plan->tuning[TUNE_SWIZZLE] = 0; /* it knows no order */
+    if (c->base.lab == FAMILY_LAB5) swizzle = 0; /* it knows no order */
     for (int i = 0; i < contender_num_tunables(&c->base); i++)
         own->tuning[i] = c->base.tunables[i].initial;
     if (c->choose) c->choose(plan->A.stats, plan->N, own->tuning);

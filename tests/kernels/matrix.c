@@ -3,6 +3,8 @@
  * shape at every awkward width, judged by the harness's own checks. One TAP test per lab and shape.
  *
  * A setting of the tunables is tried at three widths, the lab's own choice at all of them.
+ *
+ *     matrix [LAB]      that lab alone
  */
 #include "harness/tuning.h"
 #include "harness/workbench.h"
@@ -10,6 +12,7 @@
 #include "tests/tap.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const int WIDTHS[] = {1, 2, 3, 7, 8, 31, 32, 33, 64, 100, 128, 130, 256};
@@ -54,13 +57,36 @@ static void evaluate_choice(workbench *w, const contender *c, failure *f)
     }
 }
 
+/* Whether prepare takes the setting as it is. What it replaces by another of the sweep would only
+ * try that one again. */
+static bool is_taken(workbench *w, const contender *c, const int *tuning)
+{
+    void *d_inputs[MAX_OPERANDS], *instance;
+    int settled[MAX_TUNABLES];
+    const size_t bytes = contender_num_tunables(c) * sizeof *settled;
+    for (int i = 0; i < w->problem->num_inputs; i++)
+        d_inputs[i] = w->input[i].data;
+    memcpy(settled, tuning, bytes);
+    if (c->operation->prepare(c, w->problem, d_inputs, settled, &instance) != cudaSuccess)
+        return true; /* the evaluation will say why */
+    c->operation->release(instance);
+    return !memcmp(settled, tuning, bytes);
+}
+
 static void evaluate_sweep(workbench *w, const contender *c, failure *f)
 {
     int tuning[MAX_TUNABLES];
     tuning_first(c, &CHECK_ONLY, tuning);
     do
-        evaluate(w, c, tuning, f);
+        if (is_taken(w, c, tuning)) evaluate(w, c, tuning, f);
     while (tuning_next(c, &CHECK_ONLY, tuning));
+}
+
+static int only_lab; /* 0: all */
+
+static bool is_tested(const contender *c)
+{
+    return c->lab && (!only_lab || c->lab == only_lab);
 }
 
 /* All labs on one matrix at one width; failures[i] is of the i-th lab. */
@@ -75,7 +101,7 @@ static void evaluate_labs(const csr_matrix *A, const device_info *device, int N,
     if (status == STATUS_OK) status = workbench_create(&w, &CHECK_ONLY, device, &p, &error);
     int i = 0;
     for (const contender *c = contenders(); c; c = c->next) {
-        if (!c->lab) continue;
+        if (!is_tested(c)) continue;
         failure *f = &failures[i++];
         if (status != STATUS_OK) {
             f->any = true;
@@ -106,16 +132,17 @@ static void test_shape(const shape *s, const device_info *device)
     csr_free(&A);
     int i = 0;
     for (const contender *c = contenders(); c; c = c->next) {
-        if (!c->lab) continue;
+        if (!is_tested(c)) continue;
         const failure *f = &failures[i++];
         tap_ok(!f->any, "lab%d %s: %s%s%s", c->lab, c->name, s->name, f->any ? ": " : "", f->text);
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     device_info device;
     error_text error;
+    only_lab = argc > 1 ? atoi(argv[1]) : 0;
     if (device_open(0, &device, &error) != STATUS_OK) {
         fprintf(stderr, "matrix: %s\n", error.text);
         return STATUS_SKIPPED;
