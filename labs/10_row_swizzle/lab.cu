@@ -37,10 +37,10 @@ static const spmm_contender *contender_of_lab(int lab)
     return NULL;
 }
 
-/* Bins store pairs in whole rounds and packets, by int: at most twice the nonzeros, and 8 a row. */
+/* Bins store pairs in whole rounds and packets, by int: at most twice the nonzeros, and 32 a row. */
 static bool bins_can_hold(const spmm_matrix &A)
 {
-    return 2 * (int64_t)A.nnz + 8 * (int64_t)A.rows < INT32_MAX;
+    return 2 * (int64_t)A.nnz + 32 * (int64_t)A.rows < INT32_MAX;
 }
 
 /* Whose kernel the plan is to run; replaces a choice that cannot be had. */
@@ -95,9 +95,9 @@ static cudaError_t prepare(spmm_plan *plan)
     const int swizzle = plan->tuning[TUNE_SWIZZLE];
     if (swizzle && rows > 0) {
         CUDA_TRY_GOTO(error, failed, cudaMalloc((void **)&in->d_row_order, rows * sizeof(int)));
-        CUDA_TRY_GOTO(error, failed,
-                      row_order_by_length(&plan->A, swizzle == SWIZZLE_ALL ? 0 : swizzle,
-                                          in->d_row_order));
+        CUDA_TRY_GOTO(
+            error, failed,
+            row_order_by_length(&plan->A, swizzle == SWIZZLE_ALL ? 0 : swizzle, in->d_row_order));
         in->plan.d_row_order = in->d_row_order;
     }
     /* END STUDENT */

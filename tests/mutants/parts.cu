@@ -76,8 +76,9 @@ static cudaError_t prepare(spmm_plan *plan)
     if (!s) return cudaErrorMemoryAllocation;
     s->max_parts = (int)plan->A.stats->max / PART + 1;
     cudaError_t error;
-    CUDA_TRY_GOTO(error, failed,
-                  cudaMalloc((void **)&s->d_partial, rows * s->max_parts * plan->N * sizeof(float)));
+    CUDA_TRY_GOTO(
+        error, failed,
+        cudaMalloc((void **)&s->d_partial, rows * s->max_parts * plan->N * sizeof(float)));
     CUDA_TRY_GOTO(error, failed, cudaMalloc((void **)&s->d_arrived, rows * slices * sizeof(int)));
     CUDA_TRY_GOTO(error, failed, cudaMemset(s->d_arrived, 0, rows * slices * sizeof(int)));
     return cudaSuccess;
@@ -92,8 +93,8 @@ static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStre
     const spmm_matrix &A = plan->A;
     const parts s = *(const parts *)plan->state;
     const dim3 grid(A.rows * s.max_parts, (plan->N + THREADS - 1) / THREADS);
-    spmm_part_mutant_kernel<BUG><<<grid, THREADS, 0, stream>>>(
-        s, A.rows, plan->N, A.d_row_ptr, A.d_col_idx, A.d_values, B, C);
+    spmm_part_mutant_kernel<BUG><<<grid, THREADS, 0, stream>>>(s, A.rows, plan->N, A.d_row_ptr,
+                                                               A.d_col_idx, A.d_values, B, C);
     return cudaGetLastError();
 }
 

@@ -38,8 +38,7 @@ static cudaError_t probe(void)
     int device, sms, threads;
     CUDA_TRY(cudaGetDevice(&device));
     CUDA_TRY(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device));
-    CUDA_TRY(
-        cudaDeviceGetAttribute(&threads, cudaDevAttrMaxThreadsPerMultiProcessor, device));
+    CUDA_TRY(cudaDeviceGetAttribute(&threads, cudaDevAttrMaxThreadsPerMultiProcessor, device));
     const int blocks = sms * (threads / BLOCK);
     std::vector<int> sm(blocks);
     int *d_sm, agree = 0;
@@ -87,7 +86,8 @@ static enum status balance(const char *spec, error_text *error)
         std::swap(order[i], order[random_below(1, (uint64_t)i, (uint64_t)i + 1)]);
     const double at_random = balanced_share(&model, length.data(), order.data(), rows);
     std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return length[a] > length[b]; });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int a, int b) { return length[a] > length[b]; });
     const double swizzled = balanced_share(&model, length.data(), order.data(), rows);
     if (status == STATUS_OK)
         printf("\"%s\",%lld,%.4f,%.3f,%.4f,%.4f,%.4f\n", data.name, (long long)rows, stats.mean,

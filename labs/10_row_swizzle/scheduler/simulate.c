@@ -70,7 +70,8 @@ static double block_work(const scheduler_model *m, const int64_t *row_length, co
                          int64_t rows, int64_t block)
 {
     double longest = 0;
-    for (int64_t i = block * m->rows_per_block; i < rows && i < (block + 1) * m->rows_per_block; i++)
+    for (int64_t i = block * m->rows_per_block; i < rows && i < (block + 1) * m->rows_per_block;
+         i++)
         longest = fmax(longest, (double)row_length[order ? order[i] : i] + m->row_cost);
     return longest;
 }
