@@ -138,6 +138,69 @@ static void test_shape(const shape *s, const device_info *device)
     }
 }
 
+/* ---- the same bits every time ---------------------------------------------------------------- */
+
+/* Lab 10's bins add up in one order, whichever block comes last: three runs of one plan, and one of a
+ * second plan, must agree to the bit. */
+static void repeat(workbench *w, const contender *c, const int *asked, failure *f)
+{
+    const size_t bytes = w->output.bytes;
+    unsigned char *first = malloc(bytes + 1), *again = malloc(bytes + 1);
+    void *d_inputs[MAX_OPERANDS], *instance;
+    for (int i = 0; i < w->problem->num_inputs; i++)
+        d_inputs[i] = w->input[i].data;
+    f->any = !first || !again;
+    for (int plan = 0; plan < 2 && !f->any; plan++) {
+        int tuning[MAX_TUNABLES];
+        memcpy(tuning, asked, sizeof tuning);
+        if (c->operation->prepare(c, w->problem, d_inputs, tuning, &instance) != cudaSuccess) {
+            f->any = true;
+            break;
+        }
+        for (int run = 0; run < (plan ? 1 : 3) && !f->any; run++) {
+            unsigned char *to = plan || run ? again : first;
+            guarded_poison(&w->output);
+            f->any = c->operation->run(instance, w->output.data, 0) != cudaSuccess ||
+                     cudaMemcpy(to, w->output.data, bytes, cudaMemcpyDeviceToHost) != cudaSuccess ||
+                     (to == again && memcmp(first, again, bytes));
+            if (f->any) snprintf(f->text, sizeof f->text, "plan %d, run %d", plan, run);
+        }
+        c->operation->release(instance);
+    }
+    free(first);
+    free(again);
+}
+
+static void test_repeats(const device_info *device)
+{
+    const int settings[][MAX_TUNABLES] = {{0, 1, 32, 64, 0}, {0, 0, 64, 64, 16}};
+    error_text error;
+    csr_matrix A = {0};
+    workbench w;
+    const contender *c = contenders();
+    const shape *huge = SHAPES; /* a row of three parts */
+    while (c && !(c->lab == 10 && is_tested(c)))
+        c = c->next;
+    while (strcmp(huge->name, "one huge row"))
+        huge++;
+    if (!c || huge->make(&A, &error) != STATUS_OK) return;
+    for (int i = 0; i < COUNT(settings); i++) {
+        problem p = {.operation = c->operation, .A = &A, .N = 64, .seed = 1};
+        failure f = {.any = true};
+        if (row_stats_compute(&A, &p.stats, &error) == STATUS_OK &&
+            p.operation->create(&p, &error) == STATUS_OK) {
+            if (workbench_create(&w, &CHECK_ONLY, device, &p, &error) == STATUS_OK) {
+                repeat(&w, c, settings[i], &f);
+                workbench_destroy(&w);
+            }
+            p.operation->destroy(&p);
+        }
+        tap_ok(!f.any, "lab10 %s: the same bits in every run, setting %d%s%s", c->name, i,
+               f.any ? ": " : "", f.text);
+    }
+    csr_free(&A);
+}
+
 int main(int argc, char **argv)
 {
     device_info device;
@@ -149,5 +212,6 @@ int main(int argc, char **argv)
     }
     for (int i = 0; i < NUM_SHAPES; i++)
         test_shape(&SHAPES[i], &device);
+    test_repeats(&device);
     return tap_done();
 }

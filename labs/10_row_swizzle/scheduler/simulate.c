@@ -66,13 +66,20 @@ static int next_to_finish(const sm_state *sm, int sms)
     return first;
 }
 
+/* Of the row at position i. */
+static double row_work(const scheduler_model *m, const int64_t *row_length, const int *order,
+                       int64_t i)
+{
+    return (double)row_length[order ? order[i] : i] + m->row_cost;
+}
+
 static double block_work(const scheduler_model *m, const int64_t *row_length, const int *order,
                          int64_t rows, int64_t block)
 {
     double longest = 0;
     for (int64_t i = block * m->rows_per_block; i < rows && i < (block + 1) * m->rows_per_block;
          i++)
-        longest = fmax(longest, (double)row_length[order ? order[i] : i] + m->row_cost);
+        longest = fmax(longest, row_work(m, row_length, order, i));
     return longest;
 }
 
@@ -95,7 +102,7 @@ double balanced_share(const scheduler_model *m, const int64_t *row_length, const
         sm[i].free_at = INFINITY;
     }
     for (int64_t i = 0; i < rows; i++)
-        total += ((double)row_length[i] + m->row_cost) / m->rows_per_block;
+        total += row_work(m, row_length, order, i) / m->rows_per_block;
 
     int64_t next = 0;
     for (; next < blocks && next < places; next++)

@@ -29,8 +29,9 @@ typedef struct scheduler_model {
 int first_wave_sm(int block, int sms);
 
 /* The share of balanced throughput: the time in which the SMs would do the work of all rows if it
- * were spread evenly, over the simulated time. Row order[i] is at position i; order NULL: as they
- * come. 1 where there is no work, negative if memory runs out. */
+ * were spread evenly, over the simulated time. Row order[i] is at position i, of `rows` positions (a
+ * row may be at several: a strip of its columns each); order NULL: rows as they come. 1 where there
+ * is no work, negative if memory runs out. */
 double balanced_share(const scheduler_model *model, const int64_t *row_length, const int *order,
                       int64_t rows);
 
