@@ -173,8 +173,8 @@ format: ## Format C and CUDA files
 limits: $(OUT)/limits ## Measure this machine's bandwidths and peak, for the roofline column
 	$(Q)$<
 
-scheduler: $(OUT)/scheduler ## Which SM runs which block of the first wave: lab 10's probe, as CSV
-	$(Q)$< probe
+scheduler: $(OUT)/scheduler ## Lab 10's probe of the first wave; its simulation: make scheduler ARGS="balance ddi"
+	$(Q)$< $(or $(ARGS),probe)
 
 ncu: $(if $(LAB),$(OUT)/lab$(LAB)) ## Nsight Compute on a lab: make ncu LAB=3 ARGS="arxiv 32"
 	@CUDA_HOME='$(CUDA_HOME)' scripts/ncu-lab $< $(ARGS)

@@ -1,8 +1,10 @@
 /*
- * scheduler.cu - who runs where, and what the order of the rows is worth: `make scheduler`.
+ * scheduler.cu - who runs where, and what the order of the rows is worth.
  *
- *     scheduler probe                       the SM of every block of the first wave, beside the formula
- *     scheduler balance DATASET...          the share of balanced throughput of each, by order of rows
+ *     make scheduler                              the SM of every block of the first wave, beside the
+ *                                                 formula
+ *     make scheduler ARGS="balance DATASET..."    the share of balanced throughput of each, by order
+ *                                                 of the rows (simulated)
  *
  * Both write CSV to standard output, and what it comes to on standard error.
  */
