@@ -103,6 +103,8 @@ object = $(patsubst %,$(OUT)/%.o,$(1))
 traced = $(patsubst $(OUT)/%.cu.o,$(OUT)/traced/%.cu.o,$(1))
 LAB_MAIN := common/harness/main.c
 LIMITS_MAIN := common/limits/limits.cu
+SCHEDULER := labs/10_row_swizzle/scheduler/simulate.c
+SCHEDULER_MAIN := labs/10_row_swizzle/scheduler/scheduler.cu
 LABSTAT_MAIN := common/labstat/labstat.c
 MAINS := $(LAB_MAIN) $(LIMITS_MAIN) $(LABSTAT_MAIN)
 COMMON_SOURCES := $(filter-out $(MAINS) common/baselines/% common/simt/% common/profiler/%,\
@@ -146,7 +148,7 @@ TEST_PROGRAMS := $(patsubst %,$(OUT)/%,$(basename $(TESTS_C) $(TESTS_CU) $(TESTS
 ##@ Build
 
 .PHONY: help all programs test check-format format clean data diff limits ladder FORCE
-.PHONY: ncu sanitize validate-counters predictions
+.PHONY: ncu scheduler sanitize validate-counters predictions
 
 help: ## Show this help
 	@awk -f scripts/help.awk Makefile config.mk
@@ -156,7 +158,7 @@ help: ## Show this help
 # labstat: ## Build the statistics tool: make labstat && ./labstat set:rnn
 
 all: programs $(LABS) labstat ## Build every lab and tool
-programs: $(addprefix $(OUT)/,$(LABS) labstat limits convert) $(TWINS) ## The same, in build/ alone
+programs: $(addprefix $(OUT)/,$(LABS) labstat limits convert scheduler) $(TWINS) ## The same, in build/ alone
 
 # A program in the root is a copy of the one in build/, taken again when the backend changes.
 $(LABS): %: $(OUT)/% $(if $(TWINS),$(OUT)/traced/%) $(BUILD)/backend
@@ -180,6 +182,9 @@ format: ## Format C and CUDA files
 
 limits: $(OUT)/limits ## Measure this machine's bandwidths and peak, for the roofline column
 	$(Q)$<
+
+scheduler: $(OUT)/scheduler ## Lab 10's probe of the first wave; its simulation: make scheduler ARGS="balance ddi"
+	$(Q)$< $(or $(ARGS),probe)
 
 ncu: $(if $(LAB),$(OUT)/lab$(LAB)) ## Nsight Compute on a lab: make ncu LAB=3 ARGS="arxiv 32"
 	@CUDA_HOME='$(CUDA_HOME)' scripts/ncu-lab '$<' $(ARGS)
@@ -290,6 +295,9 @@ $(OUT)/labstat: $(call object,$(LABSTAT_MAIN)) $(COMMON)
 	$(link)
 $(OUT)/convert: $(call object,datasets/convert.c) $(COMMON)
 	$(link)
+$(OUT)/scheduler: $(call object,$(SCHEDULER_MAIN) $(SCHEDULER)) $(COMMON)
+	$(link)
+$(OUT)/tests/unit/test_scheduler: $(call object,$(SCHEDULER))
 $(patsubst %.c,$(OUT)/%,$(TESTS_PROFILER)): $(call object,$(addprefix common/profiler/,machine.cc gpu_model.c predict.c))
 $(OUT)/tests/unit/%: $(OUT)/tests/unit/%.c.o $(COMMON)
 	$(link) -lcmocka

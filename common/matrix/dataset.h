@@ -8,6 +8,10 @@
 
 #include <stdio.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum dataset_origin {
     ORIGIN_REAL,      /* a registry name, found as a file with exactly the registry's counts */
     ORIGIN_FILE,      /* a file the user named */
@@ -62,4 +66,7 @@ enum status dataset_list(FILE *out, const char *data_dir, error_text *error);
  * that a lab works from any working directory. NULL if there is none. */
 const char *project_root(void);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

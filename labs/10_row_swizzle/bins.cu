@@ -84,7 +84,10 @@ template <int K, int V> static __device__ __forceinline__ void clear(float (&sum
 }
 
 /* sum += pairs[0 .. count-1] times B, for each group of the warp its own pairs and count. All lanes
- * of the warp must be here, since they shuffle together as long as one group has pairs left. */
+ * of the warp must be here, since they shuffle together as long as one group has pairs left. A group
+ * that has none left loads the rows of B again that it had, and adds nothing: loads without
+ * conditions go off together, others one by one. So pairs[0 .. LANES-1] must be there even if count
+ * is not positive, and what fills up a row's last round must name columns that B has. */
 template <int LANES, int V, int K>
 static __device__ __forceinline__ void gather(const lane_columns<LANES, V, K> &at,
                                               const int2 *__restrict__ pairs, int count,
@@ -95,26 +98,21 @@ static __device__ __forceinline__ void gather(const lane_columns<LANES, V, K> &a
 #pragma unroll
     for (int distance = LANES; distance < WARP_SIZE; distance *= 2)
         most = max(most, __shfl_xor_sync(FULL_MASK, most, distance));
-    int2 next = make_int2(0, 0);
-    if (at.lane < count) next = __ldcs(&pairs[at.lane]);
+    int2 next = __ldcs(&pairs[at.lane]);
     for (int done = 0; done < most; done += LANES) {
         const int2 mine = next;
-        next = make_int2(0, 0); /* past the end: 0 times a b of 0 */
-        if (done + LANES + at.lane < count) next = __ldcs(&pairs[done + LANES + at.lane]);
+        if (done + LANES < count) next = __ldcs(&pairs[done + LANES + at.lane]);
 #pragma unroll
         for (int q = 0; q < LANES; q += IN_FLIGHT) {
             if (q > 0 && done + q >= most) break;
-            const int left = count - done - q;
-            float b[IN_FLIGHT][K][V] = {};
+            float b[IN_FLIGHT][K][V];
 #pragma unroll
-            for (int u = 0; u < IN_FLIGHT; u++) {
-                const int column = __shfl_sync(FULL_MASK, mine.x, q + u, LANES);
-                if (u < left) at.load(b[u], column);
-            }
+            for (int u = 0; u < IN_FLIGHT; u++)
+                at.load(b[u], __shfl_sync(FULL_MASK, mine.x, q + u, LANES));
 #pragma unroll
             for (int u = 0; u < IN_FLIGHT; u++) {
                 const int value = __shfl_sync(FULL_MASK, mine.y, q + u, LANES);
-                multiply_add(sum, value, b[u]);
+                if (done + q + u < count) multiply_add(sum, value, b[u]);
             }
         }
     }
@@ -142,47 +140,56 @@ static __device__ __forceinline__ void add_groups(float (&sum)[K][V])
 
 /* ---- LONG: a block per part ------------------------------------------------------------------ */
 
+/* The warp's share of the part, summed, in shared memory. */
 template <int LANES, int V, int K>
-static __device__ void long_part(const product &p, const lane_columns<LANES, V, K> &at)
+static __device__ __forceinline__ void sum_share(const product &p, float *warp_sum)
 {
-    constexpr int WIDTH = at.WIDTH;
-    __shared__ __align__(16) float warp_sum[WARPS][WIDTH]; /* for stores of vectors */
-    __shared__ bool is_last;
-    const int warp = threadIdx.x / WARP_SIZE, thread = threadIdx.x;
+    const lane_columns<LANES, V, K> at(p);
     const int2 part = p.a.d_part[blockIdx.x]; /* position of the row, place in the row */
     const int2 span = p.a.d_span[part.x];
     const int start = part.y * p.a.part_length, count = min(p.a.part_length, span.y - start);
-    const int share = share_of<LANES>(count, BLOCK / LANES), own = min(at.group * share, count);
-    /* BEGIN STUDENT */
+    const int share = share_of<LANES>(count, BLOCK / LANES);
+    const int before = at.group * share, own = before < count ? before : 0;
     float sum[K][V] = {};
-    gather(at, p.a.d_pairs + span.x + start + own, min(share, count - own), sum);
+    gather(at, p.a.d_pairs + span.x + start + own, min(share, count - before), sum);
     add_groups<LANES, V, K>(sum);
-    if (thread % WARP_SIZE < LANES)
+    if (threadIdx.x % WARP_SIZE < LANES)
 #pragma unroll
         for (int k = 0; k < K; k++)
-            store_vector(&warp_sum[warp][(k * LANES + at.lane) * V], sum[k]);
+            store_vector(&warp_sum[(k * LANES + at.lane) * V], sum[k]);
+}
+
+template <int LANES, int V, int K> static __device__ void long_part(const product &p)
+{
+    constexpr int WIDTH = lane_columns<LANES, V, K>::WIDTH;
+    __shared__ __align__(16) float warp_sum[WARPS][WIDTH]; /* for stores of vectors */
+    __shared__ bool is_last;
+    const int warp = threadIdx.x / WARP_SIZE, thread = threadIdx.x;
+    /* BEGIN STUDENT */
+    sum_share<LANES, V, K>(p, warp_sum[warp]);
     __syncthreads();
 
     /* From here on a thread has one column, of all four warps. */
     const int slice = p.first_slice + blockIdx.y, column = slice * WIDTH + thread;
     const bool has_column = thread < WIDTH && column < p.N;
+    const int position = p.a.d_part[blockIdx.x].x;
+    const int first = p.a.d_first_part[position], end = p.a.d_first_part[position + 1];
+    float *const out = &p.C[(size_t)p.a.d_order[position] * p.N + column];
     float total = 0;
     for (int w = 0; w < WARPS && has_column; w++)
         total += warp_sum[w][thread];
-    float *const out = &p.C[(size_t)p.a.d_order[part.x] * p.N + column];
-    if (span.y <= p.a.part_length) { /* the only part */
+    if (end - first == 1) { /* the only part */
         if (has_column) *out = total;
         return;
     }
 
     /* The block that comes last adds up all parts, in their order and so with the same result
      * whichever it is. It finds them in L2, where the others' fences have made them visible. */
-    const int first = p.a.d_first_part[part.x], end = p.a.d_first_part[part.x + 1];
     if (has_column) p.a.d_partial[(size_t)blockIdx.x * p.N + column] = total;
     __threadfence();
     __syncthreads();
     if (thread == 0) {
-        int *const arrived = &p.a.d_arrived[part.x * p.num_slices + slice];
+        int *const arrived = &p.a.d_arrived[position * p.num_slices + slice];
         is_last = atomicAdd(arrived, 1) == end - first - 1;
         if (is_last) *arrived = 0; /* for the next run */
         __threadfence();
@@ -207,26 +214,26 @@ static __device__ void long_part(const product &p, const lane_columns<LANES, V, 
 
 /* ---- MEDIUM: a warp per row; SHORT: a group per row ------------------------------------------ */
 
-template <int LANES, int V, int K>
-static __device__ void medium_row(const product &p, const lane_columns<LANES, V, K> &at)
+template <int LANES, int V, int K> static __device__ void medium_row(const product &p)
 {
+    const lane_columns<LANES, V, K> at(p);
     const int block = blockIdx.x - p.block[MEDIUM];
     const int i = p.a.first[MEDIUM] + block * WARPS + (int)threadIdx.x / WARP_SIZE;
     if (i >= p.a.first[SHORT]) return;
     /* BEGIN STUDENT */
     const int2 span = p.a.d_span[i];
     const int share = share_of<LANES>(span.y, at.GROUPS);
-    const int own = min(at.group % at.GROUPS * share, span.y);
+    const int before = at.group % at.GROUPS * share, own = before < span.y ? before : 0;
     float sum[K][V] = {};
-    gather(at, p.a.d_pairs + span.x + own, min(share, span.y - own), sum);
+    gather(at, p.a.d_pairs + span.x + own, min(share, span.y - before), sum);
     add_groups<LANES, V, K>(sum);
     if (at.group % at.GROUPS == 0) at.store(p, p.a.d_order[i], sum);
     /* END STUDENT */
 }
 
-template <int LANES, int V, int K>
-static __device__ void short_row(const product &p, const lane_columns<LANES, V, K> &at)
+template <int LANES, int V, int K> static __device__ void short_row(const product &p)
 {
+    const lane_columns<LANES, V, K> at(p);
     const int block = blockIdx.x - p.block[SHORT];
     const int i = p.a.first[SHORT] + block * (BLOCK / LANES) + at.group;
     const bool has_row = i < p.a.first[PACK_16];
@@ -241,11 +248,12 @@ static __device__ void short_row(const product &p, const lane_columns<LANES, V, 
 
 /* Which slots make a row is known when this is compiled, where a packet lies follows from its
  * number: its pairs and its rows are fetched at once, and nothing waits for a row's beginning. */
-template <int BIN, int LANES, int V, int K>
-static __device__ void packet(const product &p, const lane_columns<LANES, V, K> &at)
+template <int BIN, int LANES, int V, int K> static __device__ void packet(const product &p)
 {
+    const lane_columns<LANES, V, K> at(p);
     constexpr int SLOTS = slots_of(BIN), ROWS = PACKET / SLOTS;
-    constexpr int HELD = LANES < PACKET ? PACKET / LANES : 1; /* pairs, or rows, that a lane holds */
+    constexpr int HELD =
+        LANES < PACKET ? PACKET / LANES : 1; /* pairs, or rows, that a lane holds */
     constexpr int IN_FLIGHT = 4;
     const int number = (blockIdx.x - p.block[BIN]) * (BLOCK / LANES) + at.group;
     const bool exists = p.a.packet[BIN] + number < p.a.packet[BIN + 1];
@@ -266,15 +274,17 @@ static __device__ void packet(const product &p, const lane_columns<LANES, V, K> 
 #pragma unroll 1 /* else the loads of all rounds come first, and have too few registers */
     for (int q = 0; q < PACKET; q += IN_FLIGHT) {
         const int2 mine = q < LANES ? pair[0] : pair[HELD - 1];
-        float b[IN_FLIGHT][K][V] = {};
+        float b[IN_FLIGHT][K][V];
+        int column[IN_FLIGHT];
 #pragma unroll
         for (int u = 0; u < IN_FLIGHT; u++) {
-            const int column = __shfl_sync(FULL_MASK, mine.x, q + u, LANES);
-            if (column >= 0) at.load(b[u], column);
+            column[u] = __shfl_sync(FULL_MASK, mine.x, q + u, LANES);
+            at.load(b[u], max(column[u], 0)); /* of a hole row 0, whatever it holds */
         }
 #pragma unroll
         for (int u = 0; u < IN_FLIGHT; u++) {
-            multiply_add(sum, __shfl_sync(FULL_MASK, mine.y, q + u, LANES), b[u]);
+            const int value = __shfl_sync(FULL_MASK, mine.y, q + u, LANES);
+            if (column[u] >= 0) multiply_add(sum, value, b[u]);
             if ((q + u) % SLOTS < SLOTS - 1) continue;
             const int r = (q + u) / SLOTS;
             const int to = __shfl_sync(FULL_MASK, r < LANES ? row[0] : row[HELD - 1], r, LANES);
@@ -285,9 +295,9 @@ static __device__ void packet(const product &p, const lane_columns<LANES, V, K> 
     /* END STUDENT */
 }
 
-template <int LANES, int V, int K>
-static __device__ void empty_rows(const product &p, const lane_columns<LANES, V, K> &at)
+template <int LANES, int V, int K> static __device__ void empty_rows(const product &p)
 {
+    const lane_columns<LANES, V, K> at(p);
     const int group = (blockIdx.x - p.block[EMPTY]) * (BLOCK / LANES) + at.group;
     const int first = p.a.first[EMPTY] + group * ZEROED_ROWS;
     const float zero[K][V] = {};
@@ -303,26 +313,25 @@ template <int LANES, int V, int K>
 static __global__ void __launch_bounds__(BLOCK, K == 1 ? 12 : 8)
     spmm_bins_kernel(const __grid_constant__ product p)
 {
-    const lane_columns<LANES, V, K> at(p);
     const int block = blockIdx.x;
     if (block < p.block[MEDIUM])
-        long_part(p, at);
+        long_part<LANES, V, K>(p);
     else if (block < p.block[SHORT])
-        medium_row(p, at);
+        medium_row<LANES, V, K>(p);
     else if (block < p.block[PACK_16])
-        short_row(p, at);
+        short_row<LANES, V, K>(p);
     else if (block < p.block[PACK_8])
-        packet<PACK_16>(p, at);
+        packet<PACK_16, LANES, V, K>(p);
     else if (block < p.block[PACK_4])
-        packet<PACK_8>(p, at);
+        packet<PACK_8, LANES, V, K>(p);
     else if (block < p.block[PACK_2])
-        packet<PACK_4>(p, at);
+        packet<PACK_4, LANES, V, K>(p);
     else if (block < p.block[PACK_1])
-        packet<PACK_2>(p, at);
+        packet<PACK_2, LANES, V, K>(p);
     else if (block < p.block[EMPTY])
-        packet<PACK_1>(p, at);
+        packet<PACK_1, LANES, V, K>(p);
     else
-        empty_rows(p, at);
+        empty_rows<LANES, V, K>(p);
 }
 
 template <int LANES, int V, int K>
@@ -333,12 +342,13 @@ static cudaError_t launch(const bins_layout *layout, int N, const float *B, floa
     product p = {.N = N, .num_slices = (N + WIDTH - 1) / WIDTH, .a = *layout, .B = B, .C = C};
     for (int b = 0; b < NUM_BINS; b++) {
         const int rows = layout->first[b + 1] - layout->first[b];
-        const int packets = b >= PACK_16 && b < EMPTY ? layout->packet[b + 1] - layout->packet[b] : 0;
+        const int packets =
+            b >= PACK_16 && b < EMPTY ? layout->packet[b + 1] - layout->packet[b] : 0;
         const int blocks = b == LONG     ? layout->num_parts
                            : b == MEDIUM ? (rows + WARPS - 1) / WARPS
                            : b == SHORT  ? (rows + GROUPS - 1) / GROUPS
-                           : b == EMPTY  ? (rows + GROUPS * ZEROED_ROWS - 1) / (GROUPS * ZEROED_ROWS)
-                                         : (packets + GROUPS - 1) / GROUPS;
+                           : b == EMPTY ? (rows + GROUPS * ZEROED_ROWS - 1) / (GROUPS * ZEROED_ROWS)
+                                        : (packets + GROUPS - 1) / GROUPS;
         p.block[b + 1] = p.block[b] + blocks;
     }
     if (p.block[NUM_BINS] == 0) return cudaSuccess;
@@ -350,14 +360,25 @@ static cudaError_t launch(const bins_layout *layout, int N, const float *B, floa
     return cudaSuccess;
 }
 
+/* 32 columns with the widest vectors that fit a row of B. */
+static int lanes_of_group(int N)
+{
+    return N % 4 == 0 ? 8 : N % 2 == 0 ? 16 : 32;
+}
+
 static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStream_t stream)
 {
     const bins_layout *layout = (const bins_layout *)plan->state;
     const int N = plan->N;
     if (plan->tuning[BINS_WIDTH] == 64) return launch<8, 4, 2>(layout, N, B, C, stream);
-    if (N % 4 == 0) return launch<8, 4, 1>(layout, N, B, C, stream);
-    if (N % 2 == 0) return launch<16, 2, 1>(layout, N, B, C, stream);
-    return launch<32, 1, 1>(layout, N, B, C, stream);
+    switch (lanes_of_group(N)) {
+    case 8:
+        return launch<8, 4, 1>(layout, N, B, C, stream);
+    case 16:
+        return launch<16, 2, 1>(layout, N, B, C, stream);
+    default:
+        return launch<32, 1, 1>(layout, N, B, C, stream);
+    }
 }
 
 static void release(spmm_plan *plan)
@@ -375,7 +396,7 @@ static cudaError_t prepare(spmm_plan *plan)
     if (!layout) return cudaErrorMemoryAllocation;
     const cudaError_t error =
         bins_layout_build(plan, plan->tuning[BINS_SERIAL], plan->tuning[BINS_PACK],
-                          (plan->N + width - 1) / width, layout);
+                          lanes_of_group(plan->N), (plan->N + width - 1) / width, layout);
     if (error != cudaSuccess) free(layout);
     return error;
 }

@@ -61,12 +61,13 @@ typedef struct bins_layout {
     int2 *d_part;      /* position of the row, place of the part in it */
     int *d_first_part; /* of each LONG position, and one more: the number of parts */
     float *d_partial;  /* sums of a part, N floats each */
-    int *d_arrived;    /* how many parts of a row are done: a LONG position, a slice; 0 between runs */
+    int *d_arrived; /* how many parts of a row are done: a LONG position, a slice; 0 between runs */
 } bins_layout;
 
-/* Lays out A in plan->d_row_order, each bin for itself. `slices`: columns of C are computed in so
- * many slices. On error nothing is left allocated. */
-cudaError_t bins_layout_build(const spmm_plan *plan, int serial, int pack, int slices,
+/* Lays out A in plan->d_row_order, each bin for itself. `lanes`: a group's, and a row begins at a
+ * multiple of so many pairs and is filled up to one with copies of its last pair. `slices`: columns
+ * of C are computed in so many slices. On error nothing is left allocated. */
+cudaError_t bins_layout_build(const spmm_plan *plan, int serial, int pack, int lanes, int slices,
                               bins_layout *layout);
 void bins_layout_free(bins_layout *layout);
 

@@ -10,9 +10,6 @@
 #include "device/warp.cuh"
 
 constexpr int THREADS = 256;
-/* A row begins at a multiple of 8 pairs, 64 bytes: what a group of 8 lanes loads at once is then two
- * whole sectors of 32 bytes, not parts of three. */
-constexpr int ALIGN = 8;
 
 static int blocks_for(int64_t threads)
 {
@@ -88,18 +85,18 @@ done:
 
 /* ---- rows that are not packed ---------------------------------------------------------------- */
 
-/* places[i]: pairs that position i takes, filled up to the next multiple of ALIGN. */
-static __global__ void count_pairs_kernel(int count, const int *__restrict__ row_ptr,
+/* places[i]: pairs that position i takes, a multiple of `lanes`. */
+static __global__ void count_pairs_kernel(int count, int lanes, const int *__restrict__ row_ptr,
                                           const int *__restrict__ order, int *places)
 {
     const int i = blockIdx.x * THREADS + threadIdx.x;
     if (i > count) return;
     const int row = i < count ? order[i] : 0;
     const int length = i < count ? row_ptr[row + 1] - row_ptr[row] : 0;
-    places[i] = (length + ALIGN - 1) / ALIGN * ALIGN;
+    places[i] = (length + lanes - 1) / lanes * lanes;
 }
 
-/* A warp per position. */
+/* A warp per position; start[i] .. start[i+1]-1 is where its pairs go. */
 static __global__ void copy_rows_kernel(int count, const int *__restrict__ row_ptr,
                                         const int *__restrict__ col_idx,
                                         const float *__restrict__ values,
@@ -109,13 +106,16 @@ static __global__ void copy_rows_kernel(int count, const int *__restrict__ row_p
     const int i = (blockIdx.x * THREADS + threadIdx.x) / WARP_SIZE;
     if (i >= count) return;
     const int from = row_ptr[order[i]], length = row_ptr[order[i] + 1] - from;
+    const int places = start[i + 1] - start[i];
     if (lane_id() == 0) span[i] = make_int2(start[i], length);
 #pragma unroll 4
-    for (int k = lane_id(); k < length; k += WARP_SIZE)
-        pairs[start[i] + k] = make_int2(col_idx[from + k], __float_as_int(values[from + k]));
+    for (int k = lane_id(); k < places; k += WARP_SIZE) {
+        const int nonzero = from + min(k, length - 1);
+        pairs[start[i] + k] = make_int2(col_idx[nonzero], __float_as_int(values[nonzero]));
+    }
 }
 
-static cudaError_t lay_out_rows(const spmm_matrix *A, bins_layout *layout)
+static cudaError_t lay_out_rows(const spmm_matrix *A, int lanes, bins_layout *layout)
 {
     const int count = layout->first[PACK_16];
     int *d_start = NULL, total;
@@ -123,8 +123,8 @@ static cudaError_t lay_out_rows(const spmm_matrix *A, bins_layout *layout)
     if (count == 0) return cudaSuccess;
     CUDA_TRY_GOTO(error, done, device_alloc(&d_start, count + 1));
     CUDA_TRY_GOTO(error, done, device_alloc(&layout->d_span, count));
-    count_pairs_kernel<<<blocks_for(count + 1), THREADS>>>(count, A->d_row_ptr, layout->d_order,
-                                                           d_start);
+    count_pairs_kernel<<<blocks_for(count + 1), THREADS>>>(count, lanes, A->d_row_ptr,
+                                                           layout->d_order, d_start);
     CUDA_TRY_GOTO(error, done, cudaGetLastError());
     CUDA_TRY_GOTO(error, done, device_exclusive_scan(d_start, count + 1, 0));
     CUDA_TRY_GOTO(error, done,
@@ -222,7 +222,7 @@ static cudaError_t lay_out_parts(const spmm_plan *plan, int slices, bins_layout 
 
 /* ---------------------------------------------------------------------------------------------- */
 
-cudaError_t bins_layout_build(const spmm_plan *plan, int serial, int pack, int slices,
+cudaError_t bins_layout_build(const spmm_plan *plan, int serial, int pack, int lanes, int slices,
                               bins_layout *layout)
 {
     cudaError_t error;
@@ -230,7 +230,7 @@ cudaError_t bins_layout_build(const spmm_plan *plan, int serial, int pack, int s
     layout->part_length = LONG_GROUPS * serial;
     if (plan->A.rows == 0) return cudaSuccess;
     CUDA_TRY_GOTO(error, done, sort_into_bins(plan, serial, pack, layout));
-    CUDA_TRY_GOTO(error, done, lay_out_rows(&plan->A, layout));
+    CUDA_TRY_GOTO(error, done, lay_out_rows(&plan->A, lanes, layout));
     CUDA_TRY_GOTO(error, done, lay_out_packets(&plan->A, layout));
     CUDA_TRY_GOTO(error, done, lay_out_parts(plan, slices, layout));
     CUDA_TRY_GOTO(error, done, cudaDeviceSynchronize());

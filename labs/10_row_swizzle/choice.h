@@ -10,7 +10,13 @@
 #include "ops/spmm.h"
 
 /* Values of FAMILY: kernels of this lab, or the number of the lab whose kernel it is. */
-enum family { FAMILY_BINS = 0, FAMILY_LAB5 = 5, FAMILY_LAB6 = 6, FAMILY_LAB7 = 7 };
+enum family {
+    FAMILY_BINS = 0,
+    FAMILY_GROUPS = 1,
+    FAMILY_LAB5 = 5,
+    FAMILY_LAB6 = 6,
+    FAMILY_LAB7 = 7
+};
 /* Values of SWIZZLE beside 0, rows as they come: all rows by length, or a window of rows at a time. */
 enum swizzle { SWIZZLE_ALL = 1, SWIZZLE_WINDOW = 4096 };
 /* Positions in spmm_plan.tuning. The last three are the settings of the bins. */
@@ -26,8 +32,13 @@ static inline void choose_by_rule(const row_stats *stats, int N, int *tuning)
     /* Long rows use many columns in common with their neighbours, if any two rows do. */
     const double WINDOW_FROM_MEAN = 32;
 
+    /* Few columns under long rows: lab 5's segments share a slice of B of half a megabyte, so that
+     * shared memory and instructions bound, and there it needs fewer of both. */
+    const double DENSE_FROM_MEAN = 100, DENSE_BELOW_COLS = 8192;
+
     const bool wide = N % 64 == 0;
-    tuning[TUNE_FAMILY] = FAMILY_BINS;
+    const bool dense = stats->mean >= DENSE_FROM_MEAN && (double)stats->cols < DENSE_BELOW_COLS;
+    tuning[TUNE_FAMILY] = dense && N <= 32 ? FAMILY_LAB5 : FAMILY_BINS;
     tuning[TUNE_WIDTH] = wide ? 64 : 32;
     tuning[TUNE_SERIAL] = stats->mean >= SERIAL_256_FROM_MEAN   ? 256
                           : stats->mean >= SERIAL_128_FROM_MEAN ? 128

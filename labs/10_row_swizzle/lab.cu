@@ -15,6 +15,7 @@
 #include "bins.h"
 #include "choice.h"
 #include "device/cuda_try.h"
+#include "groups.h"
 #include "ops/spmm.h"
 #include "row_order.h"
 
@@ -31,22 +32,22 @@ typedef struct inner {
 static const spmm_contender *contender_of_lab(int lab)
 {
     for (const contender *c = contenders(); c; c = c->next)
-        if (c->lab == lab && c->operation == &spmm_operation &&
-            c->precision == PRECISION_FP32)
+        if (c->lab == lab && c->operation == &spmm_operation && c->precision == PRECISION_FP32)
             return (const spmm_contender *)c; /* of which c is the first member */
     return NULL;
 }
 
-/* Bins store pairs in whole rounds and packets, by int: at most twice the nonzeros, and 8 a row. */
+/* Bins store pairs in whole rounds and packets, by int: at most twice the nonzeros, and 32 a row. */
 static bool bins_can_hold(const spmm_matrix &A)
 {
-    return 2 * (int64_t)A.nnz + 8 * (int64_t)A.rows < INT32_MAX;
+    return 2 * (int64_t)A.nnz + 32 * (int64_t)A.rows < INT32_MAX;
 }
 
 /* Whose kernel the plan is to run; replaces a choice that cannot be had. */
 static const spmm_contender *family_of(spmm_plan *plan)
 {
     int &family = plan->tuning[TUNE_FAMILY];
+    if (family == FAMILY_GROUPS) return &groups_family;
     const spmm_contender *other = family == FAMILY_BINS ? NULL : contender_of_lab(family);
     if (!other && !bins_can_hold(plan->A)) other = contender_of_lab(family = FAMILY_LAB5);
     if (other) return other;
@@ -54,17 +55,19 @@ static const spmm_contender *family_of(spmm_plan *plan)
     return &bins_family;
 }
 
-/* Another lab has a rule of its own; the settings of the bins mean nothing to it. */
+/* Another family has a rule of its own; the settings of the bins mean nothing to it. */
 static void settle_tuning(spmm_plan *plan, spmm_plan *own)
 {
     const spmm_contender *c = own->contender;
+    int &swizzle = plan->tuning[TUNE_SWIZZLE];
+    if (swizzle > SWIZZLE_ALL && swizzle >= plan->A.rows) swizzle = SWIZZLE_ALL; /* one window */
     if (c == &bins_family) {
         memcpy(own->tuning, plan->tuning + TUNE_WIDTH, 3 * sizeof(int));
         return;
     }
     for (int i = TUNE_WIDTH; i <= TUNE_PACK; i++)
         plan->tuning[i] = plan->contender->base.tunables[i].values[0];
-    if (c->base.lab == FAMILY_LAB5) plan->tuning[TUNE_SWIZZLE] = 0; /* it knows no order */
+    if (c->base.lab == FAMILY_LAB5) swizzle = 0; /* it knows no order */
     for (int i = 0; i < contender_num_tunables(&c->base); i++)
         own->tuning[i] = c->base.tunables[i].initial;
     if (c->choose) c->choose(plan->A.stats, plan->N, own->tuning);
@@ -93,9 +96,9 @@ static cudaError_t prepare(spmm_plan *plan)
     const int swizzle = plan->tuning[TUNE_SWIZZLE];
     if (swizzle && rows > 0) {
         CUDA_TRY_GOTO(error, failed, cudaMalloc((void **)&in->d_row_order, rows * sizeof(int)));
-        CUDA_TRY_GOTO(error, failed,
-                      row_order_by_length(&plan->A, swizzle == SWIZZLE_ALL ? 0 : swizzle,
-                                          in->d_row_order));
+        CUDA_TRY_GOTO(
+            error, failed,
+            row_order_by_length(&plan->A, swizzle == SWIZZLE_ALL ? 0 : swizzle, in->d_row_order));
         in->plan.d_row_order = in->d_row_order;
     }
     /* END STUDENT */
@@ -125,7 +128,10 @@ static spmm_contender lab10 = {
             .summary = "rows by length, lanes by length, and a rule that picks the kernel",
             .tunables =
                 {
-                    {"FAMILY", "kernel: 0 bins, or that of lab 5, 6, 7", {0, 5, 6, 7}, 4},
+                    {"FAMILY",
+                     "kernel: 0 bins, 1 groups, or that of lab 5, 6, 7",
+                     {0, 1, 5, 6, 7},
+                     5},
                     {"SWIZZLE",
                      "rows by length: 0 no, 1 all, 4096 in windows",
                      {0, SWIZZLE_ALL, SWIZZLE_WINDOW},

@@ -3,6 +3,8 @@
  * shape at every awkward width, judged by the harness's own checks. One TAP test per lab and shape.
  *
  * A setting of the tunables is tried at three widths, the lab's own choice at all of them.
+ *
+ *     matrix [LAB]      that lab alone
  */
 #include "harness/tuning.h"
 #include "harness/workbench.h"
@@ -11,6 +13,7 @@
 #include "tests/tap.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const int WIDTHS[] = {1, 2, 3, 7, 8, 31, 32, 33, 64, 100, 128, 130, 256};
@@ -55,13 +58,36 @@ static void evaluate_choice(workbench *w, const contender *c, failure *f)
     }
 }
 
+/* Whether prepare takes the setting as it is. What it replaces by another of the sweep would only
+ * try that one again. */
+static bool is_taken(workbench *w, const contender *c, const int *tuning)
+{
+    void *d_inputs[MAX_OPERANDS], *instance;
+    int settled[MAX_TUNABLES];
+    const size_t bytes = contender_num_tunables(c) * sizeof *settled;
+    for (int i = 0; i < w->problem->num_inputs; i++)
+        d_inputs[i] = w->input[i].data;
+    memcpy(settled, tuning, bytes);
+    if (c->operation->prepare(c, w->problem, d_inputs, settled, &instance) != cudaSuccess)
+        return true; /* the evaluation will say why */
+    c->operation->release(instance);
+    return !memcmp(settled, tuning, bytes);
+}
+
 static void evaluate_sweep(workbench *w, const contender *c, failure *f)
 {
     int tuning[MAX_TUNABLES];
     tuning_first(c, &CHECK_ONLY, tuning);
     do
-        evaluate(w, c, tuning, f);
+        if (is_taken(w, c, tuning)) evaluate(w, c, tuning, f);
     while (tuning_next(c, &CHECK_ONLY, tuning));
+}
+
+static int only_lab; /* 0: all */
+
+static bool is_tested(const contender *c)
+{
+    return c->lab && (!only_lab || c->lab == only_lab);
 }
 
 /* All labs of one precision on one matrix at one width; failures[i] is of the i-th lab. */
@@ -77,7 +103,7 @@ static void evaluate_precision(const csr_matrix *A, const device_info *device, i
     if (status == STATUS_OK) status = workbench_create(&w, &CHECK_ONLY, device, &p, &error);
     int i = 0;
     for (const contender *c = contenders(); c; c = c->next) {
-        if (!c->lab) continue;
+        if (!is_tested(c)) continue;
         failure *f = &failures[i++];
         if (c->precision != precision) continue;
         if (status != STATUS_OK) {
@@ -98,7 +124,7 @@ static void evaluate_labs(const csr_matrix *A, const device_info *device, int N,
 {
     bool used[NUM_PRECISIONS] = {false};
     for (const contender *c = contenders(); c; c = c->next)
-        used[c->precision] |= c->lab > 0;
+        used[c->precision] |= is_tested(c);
     for (int p = 0; p < NUM_PRECISIONS; p++)
         if (used[p]) evaluate_precision(A, device, N, sweep, (enum precision)p, failures);
 }
@@ -119,7 +145,7 @@ static void test_shape(const shape *s, const device_info *device)
     csr_free(&A);
     int i = 0;
     for (const contender *c = contenders(); c; c = c->next) {
-        if (!c->lab) continue;
+        if (!is_tested(c)) continue;
         const failure *f = &failures[i++];
         tap_ok(!f->any, "lab%d %s: %s%s%s", c->lab, c->name, s->name, f->any ? ": " : "", f->text);
     }
@@ -136,10 +162,74 @@ static void test_prescale(const contender *c)
            "lab%d %s: and not into a larger one", c->lab, c->name);
 }
 
-int main(void)
+/* ---- the same bits every time ---------------------------------------------------------------- */
+
+/* Lab 10's bins add up in one order, whichever block comes last: three runs of one plan, and one of a
+ * second plan, must agree to the bit. */
+static void repeat(workbench *w, const contender *c, const int *asked, failure *f)
+{
+    const size_t bytes = w->output.bytes;
+    unsigned char *first = malloc(bytes + 1), *again = malloc(bytes + 1);
+    void *d_inputs[MAX_OPERANDS], *instance;
+    for (int i = 0; i < w->problem->num_inputs; i++)
+        d_inputs[i] = w->input[i].data;
+    f->any = !first || !again;
+    for (int plan = 0; plan < 2 && !f->any; plan++) {
+        int tuning[MAX_TUNABLES];
+        memcpy(tuning, asked, sizeof tuning);
+        if (c->operation->prepare(c, w->problem, d_inputs, tuning, &instance) != cudaSuccess) {
+            f->any = true;
+            break;
+        }
+        for (int run = 0; run < (plan ? 1 : 3) && !f->any; run++) {
+            unsigned char *to = plan || run ? again : first;
+            guarded_poison(&w->output);
+            f->any = c->operation->run(instance, w->output.data, 0) != cudaSuccess ||
+                     cudaMemcpy(to, w->output.data, bytes, cudaMemcpyDeviceToHost) != cudaSuccess ||
+                     (to == again && memcmp(first, again, bytes));
+            if (f->any) snprintf(f->text, sizeof f->text, "plan %d, run %d", plan, run);
+        }
+        c->operation->release(instance);
+    }
+    free(first);
+    free(again);
+}
+
+static void test_repeats(const device_info *device)
+{
+    const int settings[][MAX_TUNABLES] = {{0, 1, 32, 64, 0}, {0, 0, 64, 64, 16}};
+    error_text error;
+    csr_matrix A = {0};
+    workbench w;
+    const contender *c = contenders();
+    const shape *huge = SHAPES; /* a row of three parts */
+    while (c && !(c->lab == 10 && is_tested(c)))
+        c = c->next;
+    while (strcmp(huge->name, "one huge row"))
+        huge++;
+    if (!c || huge->make(&A, &error) != STATUS_OK) return;
+    for (int i = 0; i < COUNT(settings); i++) {
+        problem p = {.operation = c->operation, .A = &A, .N = 64, .seed = 1};
+        failure f = {.any = true};
+        if (row_stats_compute(&A, &p.stats, &error) == STATUS_OK &&
+            p.operation->create(&p, &error) == STATUS_OK) {
+            if (workbench_create(&w, &CHECK_ONLY, device, &p, &error) == STATUS_OK) {
+                repeat(&w, c, settings[i], &f);
+                workbench_destroy(&w);
+            }
+            p.operation->destroy(&p);
+        }
+        tap_ok(!f.any, "lab10 %s: the same bits in every run, setting %d%s%s", c->name, i,
+               f.any ? ": " : "", f.text);
+    }
+    csr_free(&A);
+}
+
+int main(int argc, char **argv)
 {
     device_info device;
     error_text error;
+    only_lab = argc > 1 ? atoi(argv[1]) : 0;
     if (device_open(0, &device, &error) != STATUS_OK) {
         fprintf(stderr, "matrix: %s\n", error.text);
         return STATUS_SKIPPED;
@@ -147,6 +237,7 @@ int main(void)
     for (int i = 0; i < NUM_SHAPES; i++)
         test_shape(&SHAPES[i], &device);
     for (const contender *c = contenders(); c; c = c->next)
-        if (prescale_tunable(c) >= 0) test_prescale(c);
+        if (is_tested(c) && prescale_tunable(c) >= 0) test_prescale(c);
+    test_repeats(&device);
     return tap_done();
 }

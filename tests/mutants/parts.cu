@@ -1,0 +1,114 @@
+/*
+ * parts.cu - mutants of long rows without atomics on floats (lab 10): parts of a row are summed by
+ * blocks of their own, and the block that comes last adds them up; and the ways to lose a part.
+ */
+#include "mutant.h"
+
+#include "device/cuda_try.h"
+
+#include <stdlib.h>
+
+enum bug {
+    HEALTHY_PARTS,
+    PART_LOST,
+    COUNTER_NOT_RESET,
+    EVERYBODY_STORES,
+    ORDER_IGNORED_AT_STORE,
+};
+
+constexpr int PART = 64, THREADS = 32;
+
+typedef struct parts {
+    int max_parts;
+    float *d_partial; /* a row, a part, a column */
+    int *d_arrived;   /* a row, a slice of columns */
+} parts;
+
+/* One block per row and part, one thread per column. */
+template <bug BUG>
+__global__ void spmm_part_mutant_kernel(parts s, int rows, int N, const int *row_ptr,
+                                        const int *col_idx, const float *values, const float *B,
+                                        float *C)
+{
+    __shared__ bool is_last;
+    const int row = blockIdx.x / s.max_parts, part = blockIdx.x % s.max_parts;
+    const int j = blockIdx.y * THREADS + threadIdx.x, length = row_ptr[row + 1] - row_ptr[row];
+    const int num_parts = length > PART ? (length + PART - 1) / PART : 1;
+    if (part >= num_parts) return;
+    const int start = row_ptr[row] + part * PART, end = min(start + PART, row_ptr[row + 1]);
+    float sum = 0;
+    for (int k = start; k < end && j < N; k++)
+        sum += values[k] * B[(size_t)col_idx[k] * N + j];
+    float *const partial = s.d_partial + (size_t)row * s.max_parts * N;
+    int *const arrived = &s.d_arrived[row * gridDim.y + blockIdx.y];
+    if (j < N) partial[(size_t)part * N + j] = sum;
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        is_last = atomicAdd(arrived, 1) == num_parts - 1;
+        if (is_last && BUG != COUNTER_NOT_RESET) *arrived = 0;
+        __threadfence();
+    }
+    __syncthreads();
+    if ((!is_last && BUG != EVERYBODY_STORES) || j >= N) return;
+    if (BUG != EVERYBODY_STORES) {
+        sum = 0;
+        for (int p = 0; p < num_parts - (BUG == PART_LOST && num_parts > 1); p++)
+            sum += __ldcg(&partial[(size_t)p * N + j]);
+    }
+    const int to = BUG == ORDER_IGNORED_AT_STORE ? rows - 1 - row : row;
+    C[(size_t)to * N + j] = sum;
+}
+
+static void release(spmm_plan *plan)
+{
+    parts *s = (parts *)plan->state;
+    cudaFree(s->d_partial);
+    cudaFree(s->d_arrived);
+    free(s);
+}
+
+static cudaError_t prepare(spmm_plan *plan)
+{
+    const size_t rows = plan->A.rows, slices = (plan->N + THREADS - 1) / THREADS;
+    parts *s = (parts *)calloc(1, sizeof *s);
+    plan->state = s;
+    if (!s) return cudaErrorMemoryAllocation;
+    s->max_parts = (int)plan->A.stats->max / PART + 1;
+    cudaError_t error;
+    CUDA_TRY_GOTO(
+        error, failed,
+        cudaMalloc((void **)&s->d_partial, rows * s->max_parts * plan->N * sizeof(float)));
+    CUDA_TRY_GOTO(error, failed, cudaMalloc((void **)&s->d_arrived, rows * slices * sizeof(int)));
+    CUDA_TRY_GOTO(error, failed, cudaMemset(s->d_arrived, 0, rows * slices * sizeof(int)));
+    return cudaSuccess;
+failed:
+    release(plan);
+    return error;
+}
+
+template <bug BUG>
+static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStream_t stream)
+{
+    const spmm_matrix &A = plan->A;
+    const parts s = *(const parts *)plan->state;
+    const dim3 grid(A.rows * s.max_parts, (plan->N + THREADS - 1) / THREADS);
+    spmm_part_mutant_kernel<BUG><<<grid, THREADS, 0, stream>>>(s, A.rows, plan->N, A.d_row_ptr,
+                                                               A.d_col_idx, A.d_values, B, C);
+    return cudaGetLastError();
+}
+
+#define MUTANT(bug, diagnosis)                                             \
+    static spmm_contender mutant_##bug = {                                 \
+        .base = {.lab = SHOWS_ALWAYS, .name = #bug, .summary = diagnosis}, \
+        .prepare = prepare,                                                \
+        .run = run<bug>,                                                   \
+        .release = release,                                                \
+    };                                                                     \
+    SPMM_REGISTER(mutant_##bug)
+
+MUTANT(HEALTHY_PARTS, NULL)
+MUTANT(PART_LOST, "only in rows of 65 or more nonzeros")
+MUTANT(COUNTER_NOT_RESET, "later runs wrote nothing")
+MUTANT(EVERYBODY_STORES, "only rows longer than 64 nonzeros")
+MUTANT(ORDER_IGNORED_AT_STORE, "wrong values")
