@@ -189,9 +189,10 @@ template <int LANES, int V, int K> static __device__ void long_part(const produc
     __threadfence();
     __syncthreads();
     if (thread == 0) {
-        int *const arrived = &p.a.d_arrived[position * p.num_slices + slice];
-        is_last = atomicAdd(arrived, 1) == end - first - 1;
-        if (is_last) *arrived = 0; /* for the next run */
+        /* Counts to the last part, and then goes back to 0, for the next run. */
+        unsigned *const arrived = &p.a.d_arrived[(size_t)position * p.num_slices + slice];
+        const unsigned last = end - first - 1;
+        is_last = atomicInc(arrived, last) == last;
         __threadfence();
     }
     __syncthreads();

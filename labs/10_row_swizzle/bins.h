@@ -58,10 +58,10 @@ typedef struct bins_layout {
     int packet[NUM_BINS];    /* number of the first packet of each bin of packets */
     /* Rows of LONG are cut into parts of part_length nonzeros, the last one shorter. */
     int part_length, num_parts;
-    int2 *d_part;      /* position of the row, place of the part in it */
-    int *d_first_part; /* of each LONG position, and one more: the number of parts */
-    float *d_partial;  /* sums of a part, N floats each */
-    int *d_arrived; /* how many parts of a row are done: a LONG position, a slice; 0 between runs */
+    int2 *d_part;        /* position of the row, place of the part in it */
+    int *d_first_part;   /* of each LONG position, and one more: the number of parts */
+    float *d_partial;    /* sums of a part, N floats each */
+    unsigned *d_arrived; /* parts done of a LONG position in a slice; 0 between runs */
 } bins_layout;
 
 /* Lays out A in plan->d_row_order, each bin for itself. `lanes`: a group's, and a row begins at a

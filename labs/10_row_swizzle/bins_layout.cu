@@ -215,7 +215,7 @@ static cudaError_t lay_out_parts(const spmm_plan *plan, int slices, bins_layout 
     CUDA_TRY(device_alloc(&layout->d_part, layout->num_parts));
     CUDA_TRY(device_alloc(&layout->d_partial, (int64_t)layout->num_parts * plan->N));
     CUDA_TRY(device_alloc(&layout->d_arrived, (int64_t)count * slices));
-    CUDA_TRY(cudaMemset(layout->d_arrived, 0, (size_t)count * slices * sizeof(int)));
+    CUDA_TRY(cudaMemset(layout->d_arrived, 0, (size_t)count * slices * sizeof(unsigned)));
     fill_parts_kernel<<<blocks_for(count), THREADS>>>(count, layout->d_first_part, layout->d_part);
     return cudaGetLastError();
 }

@@ -20,8 +20,8 @@ constexpr int PART = 64, THREADS = 32;
 
 typedef struct parts {
     int max_parts;
-    float *d_partial; /* a row, a part, a column */
-    int *d_arrived;   /* a row, a slice of columns */
+    float *d_partial;    /* a row, a part, a column */
+    unsigned *d_arrived; /* a row, a slice of columns */
 } parts;
 
 /* One block per row and part, one thread per column. */
@@ -40,13 +40,14 @@ __global__ void spmm_part_mutant_kernel(parts s, int rows, int N, const int *row
     for (int k = start; k < end && j < N; k++)
         sum += values[k] * B[(size_t)col_idx[k] * N + j];
     float *const partial = s.d_partial + (size_t)row * s.max_parts * N;
-    int *const arrived = &s.d_arrived[row * gridDim.y + blockIdx.y];
+    unsigned *const arrived = &s.d_arrived[row * gridDim.y + blockIdx.y];
     if (j < N) partial[(size_t)part * N + j] = sum;
     __threadfence();
     __syncthreads();
     if (threadIdx.x == 0) {
-        is_last = atomicAdd(arrived, 1) == num_parts - 1;
-        if (is_last && BUG != COUNTER_NOT_RESET) *arrived = 0;
+        const unsigned last = num_parts - 1;
+        is_last =
+            (BUG == COUNTER_NOT_RESET ? atomicAdd(arrived, 1u) : atomicInc(arrived, last)) == last;
         __threadfence();
     }
     __syncthreads();
