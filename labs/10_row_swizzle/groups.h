@@ -40,9 +40,6 @@ typedef struct row_groups {
 groups_shape groups_choose(const row_stats *stats, int N);
 double groups_estimate(const row_stats *stats, int N, const groups_shape *shape);
 
-/* Whether this is a case for groups at all: rows of similar length, and not too few columns. */
-bool groups_fit(const row_stats *stats, int N);
-
 /* Makes the lists of plan->A on the host, its rows taken in plan->d_row_order. Any matrix: one that
  * does not fit only takes long. What a shape asks for and cannot have is replaced, as
  * groups->shape then says: tiles too large for shared memory, and C = 16 where there is no such

@@ -84,8 +84,3 @@ groups_shape groups_choose(const row_stats *stats, int N)
                         }
     return best;
 }
-
-bool groups_fit(const row_stats *stats, int N)
-{
-    return stats->density >= 0.02 && stats->cov < 0.5 && N >= 16;
-}
