@@ -130,6 +130,7 @@ TRACED_COMMON := $(PROFILER) $(patsubst $(OUT)/common/device/%.cu.o,$(OUT)/trace
 TWINS := $(if $(filter simt,$(BACKEND)),$(LABS:%=$(OUT)/traced/%))
 
 LADDER_ROWS := report/results/h200/spmm.csv
+NARROW_ROWS := report/results/h200/spmm-fp16.csv
 COUNTED_ROWS := report/results/h200/counted.csv
 PREDICTIONS = $(dir $(COUNTED_ROWS))predictions.csv
 PREDICTIONS_PAGE := docs/counters.md
@@ -203,7 +204,7 @@ ladder: ## Write the tables of README.md and the handouts from the measured rows
 	$(Q)for d in $(LAB_DIRS); do \
 		n=$$(basename $$d | sed 's/^0*\([0-9]*\)_.*/\1/'); \
 		scripts/write-between $$d/README.md "lab-table $$n" \
-			scripts/ladder-table --lab $$n $(LADDER_ROWS) || exit; \
+			scripts/ladder-table --lab $$n $(LADDER_ROWS) $(NARROW_ROWS) || exit; \
 	done
 
 predictions: ## Estimate all measured rows without a GPU (an hour), and write how well that orders them

@@ -34,6 +34,7 @@ FNR == 1 {
     lab = cell[column["lab"]] + 0
     if (lab) {
         time[key, lab] = ms
+        known[lab] = 1
         if (lab > labs) labs = lab
     } else if (ms) {
         vendor = cell[column["contender"]]
@@ -84,54 +85,65 @@ function end_line(which) {
 # The whole ladder at one N.
 function ladder(N,    i, l, key, own) {
     printf "\nN = %d\n\n| graph |", N
-    for (l = 1; l <= labs; l++) printf " lab%d |", l
+    for (l = 1; l <= labs; l++) if (known[l]) printf " lab%d |", l
     printf " cuSPARSE default | cuSPARSE best (which) | lab%d over default | over best |\n|---|", labs
-    for (l = 1; l <= labs + 4; l++) printf "---|"
-    print ""
+    for (l = 1; l <= labs; l++) if (known[l]) printf "---|"
+    print "---|---|---|---|"
     for (i = 1; i <= cases[N]; i++) {
         key = N SUBSEP order[N, i]
         printf "| %s |", order[N, i]
-        for (l = 1; l <= labs; l++) printf " %s |", show(time[key, l])
+        for (l = 1; l <= labs; l++) if (known[l]) printf " %s |", show(time[key, l])
         own = time[key, labs]
         printf " %s | %s | %s | %s |\n", show(standard[key]),
             best[key] ? show(best[key]) " (" best_name[key] ")" : "-",
             ratio("default", standard[key], own), ratio("best", best[key], own)
     }
     printf "| geometric mean, how many ahead |"
-    for (l = 1; l <= labs + 2; l++) printf " |"
+    for (l = 1; l <= labs; l++) if (known[l]) printf " |"
+    printf " | |"
     printf " %s | %s |\n", end_line("default"), end_line("best")
 }
 
+# The nearest lab before with rows in fp32; 0 if there is none.
+function lab_before(lab) {
+    do lab--
+    while (lab > 0 && !known[lab])
+    return lab
+}
+
 # One lab beside the lab before, at one N.
-function one_lab(N, lab,    i, key) {
+function one_lab(N, lab,    i, key, before) {
+    before = lab_before(lab)
     printf "\nN = %d\n\n| graph |", N
-    if (lab > 1) printf " lab%d ms |", lab - 1
+    if (before) printf " lab%d ms |", before
     printf " lab%d ms |", lab
-    if (lab > 1) printf " lab%d over lab%d |", lab, lab - 1
-    printf " lab%d over cuSPARSE default |\n|---|---|---|%s\n", lab, (lab > 1 ? "---|---|" : "")
+    if (before) printf " lab%d over lab%d |", lab, before
+    printf " lab%d over cuSPARSE default |\n|---|---|---|%s\n", lab, (before ? "---|---|" : "")
     for (i = 1; i <= cases[N]; i++) {
         key = N SUBSEP order[N, i]
         printf "| %s |", order[N, i]
-        if (lab > 1) printf " %s |", show(time[key, lab - 1])
+        if (before) printf " %s |", show(time[key, before])
         printf " %s |", show(time[key, lab])
-        if (lab > 1) printf " %s |", ratio("before", time[key, lab - 1], time[key, lab])
+        if (before) printf " %s |", ratio("before", time[key, before], time[key, lab])
         printf " %s |\n", ratio("default", standard[key], time[key, lab])
     }
     printf "| geometric mean, how many ahead |"
-    if (lab > 1) printf " | | %s | %s |\n", end_line("before"), end_line("default")
+    if (before) printf " | | %s | %s |\n", end_line("before"), end_line("default")
     else printf " | %s |\n", end_line("default")
 }
 
 # A lab in 16 bits beside the lab before in fp32 and the vendor in fp16, at one N.
-function narrow_lab(N, lab,    i, key, half, best16) {
-    printf "\nN = %d\n\n| graph | lab%d fp32 ms | lab%d fp16 ms | lab%d bf16 ms | fp16 over lab%d |", N, lab - 1, lab, lab, lab - 1
+function narrow_lab(N, lab,    i, key, half, best16, before) {
+    before = lab_before(lab)
+    printf "\nN = %d\n\n| graph | lab%d fp32 ms | lab%d fp16 ms | lab%d bf16 ms | fp16 over lab%d |", N, before, lab, lab, before
     print " cuSPARSE fp16 best (which) | over fp16 default | over fp16 best |\n|---|---|---|---|---|---|---|---|"
     for (i = 1; i <= cases[N]; i++) {
         key = N SUBSEP order[N, i]
         half = narrow[key, lab, "fp16"]
+        if (!half && !narrow[key, lab, "bf16"]) continue
         best16 = narrow_best[key, "fp16"]
-        printf "| %s | %s | %s | %s | %s | %s | %s | %s |\n", order[N, i], show(time[key, lab - 1]),
-            show(half), show(narrow[key, lab, "bf16"]), ratio("before", time[key, lab - 1], half),
+        printf "| %s | %s | %s | %s | %s | %s | %s | %s |\n", order[N, i], show(time[key, before]),
+            show(half), show(narrow[key, lab, "bf16"]), ratio("before", time[key, before], half),
             best16 ? show(best16) " (" narrow_name[key, "fp16"] ")" : "-",
             ratio("default", narrow_standard[key, "fp16"], half), ratio("best", best16, half)
     }
