@@ -5,6 +5,9 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Below so many elements a thread starts later than the work ends. */
+enum { WORTH_THREADS = 10000 };
+
 static const number_format FORMATS[NUM_PRECISIONS] = {
     [PRECISION_FP32] = {"fp32", 4, 0x1p-24, 0x1p-149, FLT_MAX},
     [PRECISION_FP16] = {"fp16", 2, 0x1p-11, 0x1p-24, 65504},
@@ -90,7 +93,7 @@ void precision_narrow(enum precision precision, const float *from, void *to, siz
         memcpy(to, from, count * sizeof *from);
         return;
     }
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (count > WORTH_THREADS)
     for (size_t i = 0; i < count; i++)
         halves[i] = to_16_bits(precision, from[i]);
 }
@@ -102,7 +105,7 @@ void precision_widen(enum precision precision, const void *from, float *to, size
         memcpy(to, from, count * sizeof *to);
         return;
     }
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (count > WORTH_THREADS)
     for (size_t i = 0; i < count; i++)
         to[i] = from_16_bits(precision, halves[i]);
 }

@@ -2,9 +2,10 @@
  * matrix.c - the kernel matrix: every lab, with every setting of its tunables, on every awkward
  * shape at every awkward width, judged by the harness's own checks. One TAP test per lab and shape.
  *
- * A setting of the tunables is tried at three widths, the lab's own choice at all of them.
+ * A setting of the tunables is tried at three widths, the lab's own choice at all of them. Of a lab
+ * with many settings those are tried that differ from its choice in one tunable.
  *
- *     matrix [LAB]      that lab alone
+ *     matrix [LAB] [all]      that lab alone; all settings
  */
 #include "harness/tuning.h"
 #include "harness/workbench.h"
@@ -74,13 +75,43 @@ static bool is_taken(workbench *w, const contender *c, const int *tuning)
     return !memcmp(settled, tuning, bytes);
 }
 
+static bool all_settings;
+
+static int num_settings(const contender *c)
+{
+    int product = 1;
+    for (int i = 0; i < contender_num_tunables(c); i++)
+        product *= c->tunables[i].num_values;
+    return product;
+}
+
+static void evaluate_if_taken(workbench *w, const contender *c, const int *tuning, failure *f)
+{
+    if (is_taken(w, c, tuning)) evaluate(w, c, tuning, f);
+}
+
 static void evaluate_sweep(workbench *w, const contender *c, failure *f)
 {
+    const int MANY = 24;
     int tuning[MAX_TUNABLES];
-    tuning_first(c, &CHECK_ONLY, tuning);
-    do
-        if (is_taken(w, c, tuning)) evaluate(w, c, tuning, f);
-    while (tuning_next(c, &CHECK_ONLY, tuning));
+    if (all_settings || num_settings(c) <= MANY) {
+        tuning_first(c, &CHECK_ONLY, tuning);
+        do
+            evaluate_if_taken(w, c, tuning, f);
+        while (tuning_next(c, &CHECK_ONLY, tuning));
+        return;
+    }
+    c->operation->choose(c, w->problem, tuning);
+    evaluate_if_taken(w, c, tuning, f);
+    for (int i = 0; i < contender_num_tunables(c); i++) {
+        const tunable *t = &c->tunables[i];
+        const int chosen = tuning[i];
+        for (int k = 0; k < t->num_values; k++) {
+            tuning[i] = t->values[k];
+            if (tuning[i] != chosen) evaluate_if_taken(w, c, tuning, f);
+        }
+        tuning[i] = chosen;
+    }
 }
 
 static int only_lab; /* 0: all */
@@ -229,7 +260,12 @@ int main(int argc, char **argv)
 {
     device_info device;
     error_text error;
-    only_lab = argc > 1 ? atoi(argv[1]) : 0;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "all") == 0)
+            all_settings = true;
+        else
+            only_lab = atoi(argv[i]);
+    }
     if (device_open(0, &device, &error) != STATUS_OK) {
         fprintf(stderr, "matrix: %s\n", error.text);
         return STATUS_SKIPPED;
