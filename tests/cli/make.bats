@@ -248,7 +248,7 @@ link_line() {
     werror=$(grep -c -- ' -Werror' build/simt/settings || true)
     run -0 make BACKEND=simt WERROR="$((werror > 0))" lab42
     run -0 ./lab42 rand:rows=9,deg=3 5
-    [[ $output == *"lab5 split_rows "*"lab42 copy "*"PASS: 6 of 6 contenders"* ]]
+    [[ $output == *"lab5 split_rows "*"lab42 copy "*"PASS: "*" contenders right"* ]]
     [[ $(link_line 5) != *42_copy* ]]
     [[ $(make -n BACKEND=simt all) == *"build/simt/lab42"* ]]
     run -0 make clean
