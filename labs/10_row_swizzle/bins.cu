@@ -8,6 +8,7 @@
 #include "bins.h"
 
 #include "device/cuda_try.h"
+#include "device/occupancy.cuh"
 #include "device/vec.cuh"
 #include "device/warp.cuh"
 
@@ -311,7 +312,7 @@ template <int LANES, int V, int K> static __device__ void empty_rows(const produ
 /* 48 warps an SM of 40 registers, or 32 of 64 where a lane has 8 columns: more warps beat more loads
  * a warp, until there are too few registers for four loads of 16 bytes. */
 template <int LANES, int V, int K>
-static __global__ void __launch_bounds__(BLOCK, K == 1 ? 12 : 8)
+static __global__ void __launch_bounds__(BLOCK, THREADS_PER_SM / BLOCK * (K == 1 ? 3 : 2) / 4)
     spmm_bins_kernel(const __grid_constant__ product p)
 {
     const int block = blockIdx.x;
