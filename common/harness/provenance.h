@@ -4,8 +4,16 @@
 #ifndef HARNESS_PROVENANCE_H
 #define HARNESS_PROVENANCE_H
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* The commit this program was built from, "-dirty" appended if tracked files differed from it;
  * "unknown" outside a git checkout. */
 const char *provenance_commit(void);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

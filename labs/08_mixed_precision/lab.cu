@@ -11,12 +11,11 @@
  * Watch     16-bit B halves the bytes gathered and doubles the instructions for each of them: eight
  *           numbers are widened and multiplied for one load.
  */
-#include "device/cuda_try.h"
 #include "device/occupancy.cuh"
 #include "device/vec.cuh"
 #include "ops/spmm.h"
 #include "pairs.cuh"
-#include "pieces.h"
+#include "pieces.cuh"
 
 #include <stdlib.h>
 
@@ -91,47 +90,6 @@ static __device__ void gather(const product<H, P> &p, int start, int end, int st
     }
 }
 
-/* One block: adds up what its subwarps have of a piece, and stores it; or, if the row has several
- * pieces, leaves it in fp32, and the last block to arrive adds them up, always in the same order. */
-template <int C, int WIDTH, class H, class P>
-static __device__ void store_piece(const product<H, P> &p, const piece &own, float (&sum)[C])
-{
-    constexpr int COLUMNS = WIDTH * C;
-    __shared__ float part[WARPS][COLUMNS];
-    __shared__ bool is_last;
-    const int t = threadIdx.x, lane = t % WARP_SIZE, column = blockIdx.y * COLUMNS + t;
-    const bool active = t < COLUMNS && column < p.N;
-#pragma unroll
-    for (int distance = WIDTH; distance < WARP_SIZE; distance *= 2)
-#pragma unroll
-        for (int c = 0; c < C; c++)
-            sum[c] += __shfl_xor_sync(FULL_MASK, sum[c], distance);
-    if (lane < WIDTH)
-#pragma unroll
-        for (int c = 0; c < C; c++)
-            part[t / WARP_SIZE][lane * C + c] = sum[c];
-    __syncthreads();
-    float total = 0;
-    for (int warp = 0; active && warp < WARPS; warp++)
-        total += part[warp][t];
-    if (own.count > 1) {
-        if (active) p.sums[(size_t)blockIdx.x * p.N + column] = total;
-        __syncthreads();
-        if (t == 0) {
-            __threadfence(); /* the sums are there before the ticket says so */
-            unsigned *const arrived = &p.arrived[(size_t)own.first * gridDim.y + blockIdx.y];
-            is_last = atomicInc(arrived, own.count - 1) == (unsigned)own.count - 1;
-            __threadfence();
-        }
-        __syncthreads();
-        if (!is_last) return;
-        total = 0;
-        for (int i = 0; active && i < own.count; i++)
-            total += __ldcg(&p.sums[(size_t)(own.first + i) * p.N + column]);
-    }
-    if (active) p.C[(size_t)own.row * p.N + column] = narrow<H>(total);
-}
-
 /* Blocks below num_pieces take a piece each; in the others each subwarp takes a row. */
 template <int C, int WIDTH, int BATCH, class H, class P>
 static __global__ void __launch_bounds__(BLOCK, blocks_per_sm(BATCH))
@@ -157,7 +115,8 @@ static __global__ void __launch_bounds__(BLOCK, blocks_per_sm(BATCH))
         if (end - start > p.split) row = -1, end = start;
     }
     gather<C, WIDTH, BATCH>(p, start, end, is_piece ? SUBWARPS * CHUNK : CHUNK, j, sum);
-    if (is_piece) store_piece<C, WIDTH>(p, p.pieces[blockIdx.x], sum);
+    if (is_piece)
+        store_piece<WARPS, C, WIDTH>(p.pieces[blockIdx.x], p.sums, p.arrived, p.N, sum, p.C);
     if (row < 0 || j >= p.N) return;
     H c[C];
 #pragma unroll

@@ -4,6 +4,8 @@
  */
 #include "tests/counters/expect.h"
 
+#include "harness/provenance.h"
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -235,9 +237,12 @@ static bool all_equal(const kernel_profile *p, int blocks, int block_threads,
 static void print_expected(const char *kernel, const char *metric, int64_t expected)
 {
     static bool header;
-    if (!header) printf("kernel,metric,expected\n");
+    int toolkit = 0;
+    CUDA(cudaRuntimeGetVersion(&toolkit));
+    if (!header) printf("kernel,metric,expected,toolkit,commit\n");
     header = true;
-    printf("%s,%s,%lld\n", kernel, metric, (long long)expected);
+    printf("%s,%s,%lld,%d.%d,%s\n", kernel, metric, (long long)expected, toolkit / 1000,
+           toolkit % 1000 / 10, provenance_commit());
 }
 
 static void print_metrics(const char *kernel, const counters &n)

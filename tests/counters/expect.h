@@ -7,10 +7,9 @@
  * they cost is worked out here, by marking every byte that is touched, and not by common/profiler.
  *
  * The same program runs on a GPU, each kernel once. There it prints what is expected of it under the
- * names of Nsight Compute's metrics, as `kernel,metric,expected`, so that the rules can be checked
- * against the hardware:
+ * names of Nsight Compute's metrics, so that the rules can be checked against the hardware:
  *
- *     ncu --csv --metrics ... build/cuda/tests/counters/run
+ *     scripts/ncu-patterns build/cuda/tests/counters/run
  */
 #ifndef TESTS_COUNTERS_EXPECT_H
 #define TESTS_COUNTERS_EXPECT_H

@@ -51,23 +51,23 @@ static cudaError_t run16(const spmm_plan *plan, const void *B, void *C, cudaStre
     return cudaGetLastError();
 }
 
-#define MUTANT(bug, number, kind, diagnosis)     \
-    static spmm_contender mutant_##bug##kind = { \
-        .base = {.lab = SHOWS_ALWAYS,            \
-                 .name = #bug " " #kind,         \
-                 .summary = diagnosis,           \
-                 .precision = PRECISION_##kind}, \
-        .run16 = run16<bug, number>,             \
-    };                                           \
+#define HALF_MUTANT(bug, number, kind, diagnosis) \
+    static spmm_contender mutant_##bug##kind = {  \
+        .base = {.lab = SHOWS_ALWAYS,             \
+                 .name = #bug " " #kind,          \
+                 .summary = diagnosis,            \
+                 .precision = PRECISION_##kind},  \
+        .run16 = run16<bug, number>,              \
+    };                                            \
     SPMM_REGISTER(mutant_##bug##kind)
 
-MUTANT(HEALTHY_HALF, __half, FP16, NULL)
-MUTANT(HEALTHY_HALF, __nv_bfloat16, BF16, NULL)
-MUTANT(ADDED_IN_HALF, __half, FP16, "wrong values: only rows longer than 1 nonzeros")
-MUTANT(ADDED_IN_HALF, __nv_bfloat16, BF16, "wrong values: only rows longer than 1 nonzeros")
-MUTANT(PARTS_ROUNDED, __half, FP16, "wrong values: only rows longer than 32 nonzeros")
-MUTANT(PARTS_ROUNDED, __nv_bfloat16, BF16, "wrong values: only rows longer than 32 nonzeros")
-MUTANT(ROUNDED_TO_ZERO, __half, FP16, "wrong values")
-MUTANT(COLUMNS_IN_8_BITS, __half, FP16, "wrong values")
-MUTANT(LAST_HALF_DROPPED, __half, FP16, "never written: only columns >= 99 of 100")
-MUTANT(HALF_TAKEN_FOR_BF16, __half, FP16, "wrong values: in every row that is not empty")
+HALF_MUTANT(HEALTHY_HALF, __half, FP16, NULL)
+HALF_MUTANT(HEALTHY_HALF, __nv_bfloat16, BF16, NULL)
+HALF_MUTANT(ADDED_IN_HALF, __half, FP16, "wrong values: only rows longer than 1 nonzeros")
+HALF_MUTANT(ADDED_IN_HALF, __nv_bfloat16, BF16, "wrong values: only rows longer than 1 nonzeros")
+HALF_MUTANT(PARTS_ROUNDED, __half, FP16, "wrong values: only rows longer than 32 nonzeros")
+HALF_MUTANT(PARTS_ROUNDED, __nv_bfloat16, BF16, "wrong values: only rows longer than 32 nonzeros")
+HALF_MUTANT(ROUNDED_TO_ZERO, __half, FP16, "wrong values")
+HALF_MUTANT(COLUMNS_IN_8_BITS, __half, FP16, "wrong values")
+HALF_MUTANT(LAST_HALF_DROPPED, __half, FP16, "never written: only columns >= 99 of 100")
+HALF_MUTANT(HALF_TAKEN_FOR_BF16, __half, FP16, "wrong values: in every row that is not empty")

@@ -11,4 +11,12 @@
  * luck, whereas the CPU backend's fixed order of lanes always loses it. */
 enum { SHOWS_ALWAYS = 100, SHOWS_ON_SIMT = 200 }; /* lab numbers, to tell mutants from labs */
 
+/* Registers the kernel that run<bug> launches, of those that show always and prepare nothing. */
+#define MUTANT(bug, diagnosis)                                             \
+    static spmm_contender mutant_##bug = {                                 \
+        .base = {.lab = SHOWS_ALWAYS, .name = #bug, .summary = diagnosis}, \
+        .run = run<bug>,                                                   \
+    };                                                                     \
+    SPMM_REGISTER(mutant_##bug)
+
 #endif

@@ -99,7 +99,7 @@ static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStre
     return cudaGetLastError();
 }
 
-#define MUTANT(bug, diagnosis)                                             \
+#define PARTS_MUTANT(bug, diagnosis)                                       \
     static spmm_contender mutant_##bug = {                                 \
         .base = {.lab = SHOWS_ALWAYS, .name = #bug, .summary = diagnosis}, \
         .prepare = prepare,                                                \
@@ -108,8 +108,8 @@ static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStre
     };                                                                     \
     SPMM_REGISTER(mutant_##bug)
 
-MUTANT(HEALTHY_PARTS, NULL)
-MUTANT(PART_LOST, "only in rows of 65 or more nonzeros")
-MUTANT(COUNTER_NOT_RESET, "later runs wrote nothing")
-MUTANT(EVERYBODY_STORES, "only rows longer than 64 nonzeros")
-MUTANT(ORDER_IGNORED_AT_STORE, "wrong values")
+PARTS_MUTANT(HEALTHY_PARTS, NULL)
+PARTS_MUTANT(PART_LOST, "only in rows of 65 or more nonzeros")
+PARTS_MUTANT(COUNTER_NOT_RESET, "later runs wrote nothing")
+PARTS_MUTANT(EVERYBODY_STORES, "only rows longer than 64 nonzeros")
+PARTS_MUTANT(ORDER_IGNORED_AT_STORE, "wrong values")

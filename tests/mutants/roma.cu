@@ -63,13 +63,6 @@ static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStre
     return cudaGetLastError();
 }
 
-#define MUTANT(bug, diagnosis)                                             \
-    static spmm_contender mutant_##bug = {                                 \
-        .base = {.lab = SHOWS_ALWAYS, .name = #bug, .summary = diagnosis}, \
-        .run = run<bug>,                                                   \
-    };                                                                     \
-    SPMM_REGISTER(mutant_##bug)
-
 MUTANT(HEALTHY_ROMA, NULL)
 MUTANT(PREFIX_NOT_MASKED, "wrong values")
 MUTANT(RESIDUE_PAST_THE_ROW, "wrong values")

@@ -105,7 +105,7 @@ static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStre
     return cudaGetLastError();
 }
 
-#define MUTANT(bug, shows, diagnosis)                               \
+#define ROWS_MUTANT(bug, shows, diagnosis)                          \
     static spmm_contender mutant_##bug = {                          \
         .base = {.lab = shows, .name = #bug, .summary = diagnosis}, \
         .prepare = prepare<bug>,                                    \
@@ -113,23 +113,24 @@ static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStre
     };                                                              \
     SPMM_REGISTER(mutant_##bug)
 
-MUTANT(HEALTHY, SHOWS_ALWAYS, NULL)
-MUTANT(LAST_ROW_DROPPED, SHOWS_ALWAYS, "never written: only the last row, 130")
-MUTANT(NO_COLUMN_GUARD, SHOWS_ALWAYS, "wrote outside the output")
-MUTANT(NO_ROW_GUARD, SHOWS_ALWAYS, "wrote outside the output")
-MUTANT(NO_BARRIER_BEFORE_READING, SHOWS_ON_SIMT, "only rows longer than 1 nonzeros")
-MUTANT(NO_BARRIER_AFTER_READING, SHOWS_ON_SIMT, "only rows longer than 32 nonzeros")
-MUTANT(NAN_WRITTEN, SHOWS_ALWAYS, "NaN or infinity computed: only rows longer than 257 nonzeros")
-MUTANT(EMPTY_ROWS_SKIPPED, SHOWS_ALWAYS, "never written: only empty rows")
-MUTANT(LAST_COLUMNS_SHIFTED, SHOWS_ALWAYS, "never written: only column 96")
-MUTANT(B_TRANSPOSED, SHOWS_ALWAYS, "in every row that is not empty")
-MUTANT(TAIL_OF_ROW_DROPPED, SHOWS_ALWAYS, "only in rows of 33 or more nonzeros")
-MUTANT(ONE_NONZERO_TOO_MANY, SHOWS_ALWAYS, "wrong values")
-MUTANT(ADDS_TO_GARBAGE, SHOWS_ALWAYS, "does not zero the output")
-MUTANT(RUNS_ONCE, SHOWS_ALWAYS, "later runs wrote nothing")
-MUTANT(ZEROES_ONCE, SHOWS_ALWAYS, "does not zero the output")
-MUTANT(VALUES_MODIFIED, SHOWS_ALWAYS, "modified its input A.values")
-MUTANT(B_MODIFIED, SHOWS_ALWAYS, "modified its input B")
-MUTANT(NOTHING_WRITTEN, SHOWS_ALWAYS, "nothing was written")
-MUTANT(ONLY_FIRST_TILE, SHOWS_ALWAYS, "only rows longer than 32 nonzeros")
-MUTANT(INDEX_SCALED_TWICE, SHOWS_ALWAYS, "NaN or infinity computed: in every row")
+ROWS_MUTANT(HEALTHY, SHOWS_ALWAYS, NULL)
+ROWS_MUTANT(LAST_ROW_DROPPED, SHOWS_ALWAYS, "never written: only the last row, 130")
+ROWS_MUTANT(NO_COLUMN_GUARD, SHOWS_ALWAYS, "wrote outside the output")
+ROWS_MUTANT(NO_ROW_GUARD, SHOWS_ALWAYS, "wrote outside the output")
+ROWS_MUTANT(NO_BARRIER_BEFORE_READING, SHOWS_ON_SIMT, "only rows longer than 1 nonzeros")
+ROWS_MUTANT(NO_BARRIER_AFTER_READING, SHOWS_ON_SIMT, "only rows longer than 32 nonzeros")
+ROWS_MUTANT(NAN_WRITTEN, SHOWS_ALWAYS,
+            "NaN or infinity computed: only rows longer than 257 nonzeros")
+ROWS_MUTANT(EMPTY_ROWS_SKIPPED, SHOWS_ALWAYS, "never written: only empty rows")
+ROWS_MUTANT(LAST_COLUMNS_SHIFTED, SHOWS_ALWAYS, "never written: only column 96")
+ROWS_MUTANT(B_TRANSPOSED, SHOWS_ALWAYS, "in every row that is not empty")
+ROWS_MUTANT(TAIL_OF_ROW_DROPPED, SHOWS_ALWAYS, "only in rows of 33 or more nonzeros")
+ROWS_MUTANT(ONE_NONZERO_TOO_MANY, SHOWS_ALWAYS, "wrong values")
+ROWS_MUTANT(ADDS_TO_GARBAGE, SHOWS_ALWAYS, "does not zero the output")
+ROWS_MUTANT(RUNS_ONCE, SHOWS_ALWAYS, "later runs wrote nothing")
+ROWS_MUTANT(ZEROES_ONCE, SHOWS_ALWAYS, "does not zero the output")
+ROWS_MUTANT(VALUES_MODIFIED, SHOWS_ALWAYS, "modified its input A.values")
+ROWS_MUTANT(B_MODIFIED, SHOWS_ALWAYS, "modified its input B")
+ROWS_MUTANT(NOTHING_WRITTEN, SHOWS_ALWAYS, "nothing was written")
+ROWS_MUTANT(ONLY_FIRST_TILE, SHOWS_ALWAYS, "only rows longer than 32 nonzeros")
+ROWS_MUTANT(INDEX_SCALED_TWICE, SHOWS_ALWAYS, "NaN or infinity computed: in every row")

@@ -53,13 +53,6 @@ static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStre
     return cudaGetLastError();
 }
 
-#define MUTANT(bug, diagnosis)                                             \
-    static spmm_contender mutant_##bug = {                                 \
-        .base = {.lab = SHOWS_ALWAYS, .name = #bug, .summary = diagnosis}, \
-        .run = run<bug>,                                                   \
-    };                                                                     \
-    SPMM_REGISTER(mutant_##bug)
-
 MUTANT(HEALTHY_SEGMENTS, NULL)
 MUTANT(SEGMENT_ENDS_EARLY, "only rows longer than 64 nonzeros")
 MUTANT(BOUNDARY_COUNTED_TWICE, "only rows longer than 64 nonzeros")
