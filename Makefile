@@ -129,7 +129,7 @@ TRACED_COMMON := $(PROFILER) $(patsubst $(OUT)/common/device/%.cu.o,$(OUT)/trace
 TWINS := $(if $(filter simt,$(BACKEND)),$(LABS:%=$(OUT)/traced/%))
 
 LADDER_ROWS := report/results/h200/spmm.csv
-NARROW_ROWS := report/results/h200/spmm-fp16.csv
+NARROW_ROWS := $(addprefix report/results/h200/,spmm-fp16.csv spmm-bf16.csv)
 # Labs 1 to 5 are those whose counters and estimates are held against a GPU's.
 COUNTED_LAB := lab5
 COUNTED_ROWS := report/results/h200/counted.csv

@@ -49,7 +49,7 @@ static const char *unsuited(const problem *p)
     const csr_matrix *A = p->A;
     if ((double)A->rows * (double)A->cols * sizeof(float) > MOST_BYTES)
         return "too large to store densely (more than 2 GiB)";
-    if (A->nnz == 0 || csr_has_empty_column(A))
+    if (A->nnz == 0 || p->has_empty_column)
         return "A has empty columns, and B no numbers in their rows: a dense product would read "
                "them";
     return NULL;

@@ -151,16 +151,3 @@ enum status csr_require_finite(const csr_matrix *A, error_text *error)
                 " is not finite in fp32, so no result could be checked",
                 row_of_entry(A, k), A->col_idx[k]);
 }
-
-bool csr_has_empty_column(const csr_matrix *A)
-{
-    uint8_t *used = calloc((size_t)A->cols + 1, 1);
-    int64_t count = 0;
-    if (!used) return false;
-    for (int64_t k = 0; k < A->nnz; k++) {
-        count += !used[A->col_idx[k]];
-        used[A->col_idx[k]] = 1;
-    }
-    free(used);
-    return count < A->cols;
-}

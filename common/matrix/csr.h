@@ -71,9 +71,6 @@ enum status csr_from_coo(coo_list *list, int64_t rows, int64_t cols, csr_matrix 
  * The caller frees T. O(nnz + rows + cols). */
 enum status csr_transpose(const csr_matrix *A, csr_matrix *T, error_text *error);
 
-/* Whether some column has no entry. False where there is no memory to find out. */
-bool csr_has_empty_column(const csr_matrix *A);
-
 #ifdef __cplusplus
 }
 #endif

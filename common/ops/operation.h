@@ -79,9 +79,10 @@ typedef struct operand {
  * rounded to that precision, so that rounding them is no error of a contender. */
 typedef struct problem {
     const struct operation *operation;
-    const csr_matrix *A; /* borrowed */
-    row_stats stats;     /* of A's rows */
-    int N;               /* columns of the dense operand */
+    const csr_matrix *A;   /* borrowed */
+    row_stats stats;       /* of A's rows */
+    bool has_empty_column; /* of A; `create` finds out */
+    int N;                 /* columns of the dense operand */
     uint64_t seed;
     enum precision precision; /* of values, dense operands and result */
     operand inputs[MAX_OPERANDS];

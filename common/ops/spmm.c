@@ -212,6 +212,8 @@ static enum status create(problem *p, error_text *error)
         for (int64_t k = 0; k < A->nnz; k++)
             own->values[k] = A->values ? A->values[k] : random_symmetric(stream, k);
     }
+    for (int64_t k = 0; k < A->cols; k++)
+        p->has_empty_column |= !column_used[k];
     fill_B(p, own->B, column_used);
     free(column_used);
     if (p->precision != PRECISION_FP32) {
@@ -223,7 +225,7 @@ static enum status create(problem *p, error_text *error)
         }
     }
 
-    void *values = own->values16 ? own->values16 : own->values ? own->values : A->values;
+    void *values = own->values16 ? own->values16 : (void *)value_floats(p);
     void *B = own->B16 ? own->B16 : own->B;
     const size_t element = precision_format(p->precision)->bytes;
     const size_t row_ptr = (A->rows + 1) * sizeof *own->row_ptr;
@@ -262,11 +264,16 @@ static const spmm_contender *spmm(const contender *c)
     return (const spmm_contender *)c;
 }
 
+void spmm_choose(const spmm_contender *c, const row_stats *stats, int N, int *tuning)
+{
+    for (int i = 0; i < contender_num_tunables(&c->base); i++)
+        tuning[i] = c->base.tunables[i].initial;
+    if (c->choose) c->choose(stats, N, tuning);
+}
+
 static void choose(const contender *c, const problem *p, int *tuning)
 {
-    for (int i = 0; i < contender_num_tunables(c); i++)
-        tuning[i] = c->tunables[i].initial;
-    if (spmm(c)->choose) spmm(c)->choose(&p->stats, p->N, tuning);
+    spmm_choose(spmm(c), &p->stats, p->N, tuning);
 }
 
 /* A plan and the B it multiplies. */

@@ -60,6 +60,9 @@ typedef struct spmm_contender {
 
 extern const operation spmm_operation;
 
+/* Fills tuning[]: initial values, then what the contender's own rule says. */
+void spmm_choose(const spmm_contender *c, const row_stats *stats, int N, int *tuning);
+
 /* Registers `lab`, a static spmm_contender, before main() runs. */
 #define SPMM_REGISTER(lab)                                        \
     __attribute__((constructor)) static void register_##lab(void) \

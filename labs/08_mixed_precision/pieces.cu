@@ -1,6 +1,7 @@
 #include "pieces.h"
 
 #include "device/cuda_try.h"
+#include "matrix/row_order.h"
 
 #include <stdlib.h>
 
@@ -12,32 +13,6 @@ constexpr int UNIT = 4, CLASSES = 64;
 static int row_length(const csr_matrix *A, int row)
 {
     return (int)(A->row_ptr[row + 1] - A->row_ptr[row]);
-}
-
-/* Longer than any class: the last. */
-static int length_class(const csr_matrix *A, int row)
-{
-    const int length_in_units = (row_length(A, row) + UNIT - 1) / UNIT;
-    return length_in_units < CLASSES ? length_in_units : CLASSES - 1;
-}
-
-/* A counting sort of each window, longest rows first, which keeps equals in order. */
-static void bundle_rows(const csr_matrix *A, int *order)
-{
-    const int rows = (int)A->rows;
-    for (int first = 0; first < rows; first += WINDOW) {
-        const int last = first + WINDOW < rows ? first + WINDOW : rows;
-        int place[CLASSES] = {0};
-        for (int row = first; row < last; row++)
-            place[length_class(A, row)]++;
-        for (int c = CLASSES - 1, at = first; c >= 0; c--) {
-            const int count = place[c];
-            place[c] = at;
-            at += count;
-        }
-        for (int row = first; row < last; row++)
-            order[place[length_class(A, row)]++] = row;
-    }
 }
 
 /* Fills `pieces`, unless it is NULL, and returns how many there are. */
@@ -57,7 +32,7 @@ static int list_pieces(const csr_matrix *A, const int *order, int split, int mos
     return listed;
 }
 
-/* A device copy of `count` elements of `size` bytes, of which there may be none. */
+/* A device copy of so many bytes, of which there may be none. */
 static cudaError_t upload(void **device, const void *host, size_t bytes)
 {
     CUDA_TRY(cudaMalloc(device, bytes + 1));
@@ -75,7 +50,7 @@ static cudaError_t create(const spmm_plan *plan, int split, int most, int slices
     if (plan->d_row_order) {
         CUDA_TRY(cudaMemcpy(order, plan->d_row_order, order_bytes, cudaMemcpyDeviceToHost));
     } else if (bundle) {
-        bundle_rows(A, order);
+        rows_by_length(A, WINDOW, UNIT, CLASSES, order);
         CUDA_TRY(upload((void **)&work->d_bundled, order, order_bytes));
         work->d_order = work->d_bundled;
     }

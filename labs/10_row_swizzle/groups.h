@@ -27,18 +27,15 @@ typedef struct groups_shape {
 typedef struct row_groups {
     groups_shape shape;
     int panels;         /* of warps / ways * max(R, 4) rows */
-    int visits;         /* pairs of a panel and a tile that meet in a nonzero */
     int stage;          /* 16-byte units of shared memory for a tile and its lists */
-    size_t bytes;       /* of the arrays below */
     int *d_panel_visit; /* panels + 1: a panel's first visit */
-    int2 *d_visit;      /* visits + 1: tile number, where its lists begin in d_lists */
-    float4 *d_lists;    /* for each visit the columns of its groups and their values */
+    int2 *d_visit; /* of each pair of a panel and a tile that meet in a nonzero, and one more: tile
+                           number, where its lists begin in d_lists */
+    float4 *d_lists; /* for each visit the columns of its groups and their values */
 } row_groups;
 
-/* The shape for rows of these statistics, and the time it should take on an H200, in microseconds.
- * groups.md derives both. */
+/* The shape for which rows of these statistics should take the least time on an H200: groups.md. */
 groups_shape groups_choose(const row_stats *stats, int N);
-double groups_estimate(const row_stats *stats, int N, const groups_shape *shape);
 
 /* Makes the lists of plan->A on the host, its rows taken in plan->d_row_order. Any matrix: one that
  * does not fit only takes long. What a shape asks for and cannot have is replaced, as

@@ -140,22 +140,17 @@ static cudaError_t upload(std::vector<list_builder> &builders, row_groups *group
     std::vector<int> panel_visit;
     std::vector<int2> visits;
     size_t units = 0;
-    groups->stage = 0;
     for (const list_builder &b : builders) {
         for (const int visit : b.panel_visit)
             panel_visit.push_back((int)visits.size() + visit);
         for (const int2 &visit : b.visits)
             visits.push_back(make_int2(visit.x, (int)units + visit.y));
         units += b.lists.size();
-        groups->stage = std::max(groups->stage, tile_units(b.shape) + b.longest);
     }
     if (units > INT_MAX) return cudaErrorMemoryAllocation;
     panel_visit.push_back((int)visits.size());
     visits.push_back(make_int2(0, (int)units));
     groups->panels = (int)panel_visit.size() - 1;
-    groups->visits = (int)visits.size() - 1;
-    groups->bytes =
-        panel_visit.size() * sizeof(int) + visits.size() * sizeof(int2) + units * sizeof(float4);
     CUDA_TRY(cudaMalloc((void **)&groups->d_panel_visit, panel_visit.size() * sizeof(int)));
     CUDA_TRY(cudaMalloc((void **)&groups->d_visit, visits.size() * sizeof(int2)));
     CUDA_TRY(cudaMalloc((void **)&groups->d_lists, std::max<size_t>(units, 1) * sizeof(float4)));
@@ -208,13 +203,12 @@ static cudaError_t build(const spmm_plan *plan, size_t shared_limit, row_groups 
         std::vector<list_builder> builders(threads,
                                            list_builder(s, *plan->A.host, of_matrix, order));
         build_all(builders, panels);
-        int longest = 0;
+        groups->stage = 0;
         for (const list_builder &b : builders) {
             if (b.out_of_memory) return cudaErrorMemoryAllocation;
-            longest = std::max(longest, b.longest);
+            groups->stage = std::max(groups->stage, tile_units(s) + b.longest);
         }
-        if (groups_shared_bytes(s, tile_units(s) + longest) <= shared_limit)
-            return upload(builders, groups);
+        if (groups_shared_bytes(s, groups->stage) <= shared_limit) return upload(builders, groups);
         /* 32 rows for 4 warps fit into the 48 KB of any device. */
         if (s.tile_rows > 32)
             s.tile_rows /= 2;

@@ -7,6 +7,8 @@
 
 #include <math.h>
 
+constexpr double SHARED = 227 * 1024; /* bytes of an SM, and the most a block may have */
+
 static double at_least(double a, double b)
 {
     return a > b ? a : b;
@@ -26,13 +28,14 @@ static double expected_stage(const row_stats *stats, const groups_shape *s)
            list_units(*s, (int)(1.1 * panel_groups(*s) * listed_columns(stats, s)));
 }
 
-double groups_estimate(const row_stats *stats, int N, const groups_shape *s)
+/* The least time for these statistics and that shape, in microseconds. */
+static double groups_estimate(const row_stats *stats, int N, const groups_shape *s)
 {
     constexpr double SMS = 132, CLOCK = 1980; /* of an H200; clocks a microsecond */
     constexpr double L2_BYTES = 9e6, MEMORY_BYTES = 4.2e6,
                      GAP = 4;                                     /* a microsecond; microseconds */
     constexpr double WARPS_TO_SATURATE = 16, TILE_LATENCY = 1000; /* an SM's; clocks */
-    constexpr double SHARED = 227 * 1024, VISIT = 15; /* an SM's bytes; clocks of a warp */
+    constexpr double VISIT = 15;                                  /* clocks of a warp */
     if (stats->nnz == 0) return GAP;
     const int shares = WARP_SIZE * s->C / s->width * s->ways, G = groups_per_warp(s->R);
     const double panels = ceil((double)stats->rows / (panel_groups(*s) * s->R));
@@ -75,7 +78,7 @@ groups_shape groups_choose(const row_stats *stats, int N)
                     for (s.warps = 4; s.warps <= MAX_WARPS; s.warps *= 2)
                         for (s.ways = 1; s.ways <= 4; s.ways *= 2) {
                             if (!groups_kernel_exists(s) || (N % 4 && s.C > 8)) continue;
-                            if (groups_shared_bytes(s, expected_stage(stats, &s)) > 227 * 1024)
+                            if (groups_shared_bytes(s, expected_stage(stats, &s)) > SHARED)
                                 continue;
                             const double time = groups_estimate(stats, N, &s);
                             if (time >= least) continue;

@@ -68,9 +68,7 @@ static void settle_tuning(spmm_plan *plan, spmm_plan *own)
     for (int i = TUNE_WIDTH; i <= TUNE_PACK; i++)
         plan->tuning[i] = plan->contender->base.tunables[i].values[0];
     if (c->base.lab == FAMILY_LAB5) swizzle = 0; /* it knows no order */
-    for (int i = 0; i < contender_num_tunables(&c->base); i++)
-        own->tuning[i] = c->base.tunables[i].initial;
-    if (c->choose) c->choose(plan->A.stats, plan->N, own->tuning);
+    spmm_choose(c, plan->A.stats, plan->N, own->tuning);
 }
 
 static void release(spmm_plan *plan)

@@ -283,20 +283,6 @@ static void finite_values_can_be_required(void **state)
                                     "result could be checked");
 }
 
-static void empty_columns_are_seen(void **state)
-{
-    (void)state;
-    int64_t offsets[] = {0, 2, 3};
-    int32_t columns[] = {1, 0, 1};
-    csr_matrix A = {.rows = 2, .cols = 2, .nnz = 3, .row_ptr = offsets, .col_idx = columns};
-    assert_false(csr_has_empty_column(&A));
-    columns[1] = 1;
-    assert_true(csr_has_empty_column(&A));
-    A.cols = 0;
-    A.nnz = 0;
-    assert_false(csr_has_empty_column(&A));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -305,7 +291,6 @@ int main(void)
         cmocka_unit_test(validate_names_row_and_reason),
         cmocka_unit_test(validate_sizes),
         cmocka_unit_test(finite_values_can_be_required),
-        cmocka_unit_test(empty_columns_are_seen),
         cmocka_unit_test(coo_sorts_stably),
         cmocka_unit_test(coo_refuses_outsiders),
         cmocka_unit_test(coo_hint_is_not_believed),

@@ -255,6 +255,29 @@ static void untouched_rows_of_B(void **state)
     assert_true(untouched > 100 && infinite > untouched / 4 && infinite < 3 * untouched / 4);
 }
 
+static bool sees_empty_column(const csr_matrix *A)
+{
+    problem p;
+    create(&p, A, 1, 1);
+    p.operation->destroy(&p);
+    return p.has_empty_column;
+}
+
+static void empty_columns_are_seen(void **state)
+{
+    (void)state;
+    int64_t offsets[] = {0, 2, 3};
+    int32_t columns[] = {1, 0, 1};
+    csr_matrix A = {.rows = 2, .cols = 2, .nnz = 3, .row_ptr = offsets, .col_idx = columns};
+    assert_false(sees_empty_column(&A));
+    columns[1] = 1;
+    assert_true(sees_empty_column(&A));
+    A.cols = 0;
+    A.nnz = 0;
+    offsets[1] = offsets[2] = 0;
+    assert_false(sees_empty_column(&A));
+}
+
 /* ---- the cost model -------------------------------------------------------------------------- */
 
 static void cost_by_hand(void **state)
@@ -557,6 +580,7 @@ int main(void)
         cmocka_unit_test(inputs_are_uniform),
         cmocka_unit_test(inputs_follow_the_seed),
         cmocka_unit_test(untouched_rows_of_B),
+        cmocka_unit_test(empty_columns_are_seen),
         cmocka_unit_test(cost_by_hand),
         cmocka_unit_test(values_must_be_finite),
         cmocka_unit_test(products_must_fit_fp32),

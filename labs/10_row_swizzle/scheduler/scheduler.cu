@@ -88,6 +88,10 @@ static enum status balance(const char *spec, error_text *error)
     enum status status = dataset_open(spec, NULL, &data, error);
     if (status != STATUS_OK) return status;
     status = row_stats_compute(&data.matrix, &stats, error);
+    if (status != STATUS_OK) {
+        dataset_close(&data);
+        return status;
+    }
     const int64_t rows = data.matrix.rows;
     std::vector<int64_t> length(rows);
     for (int64_t i = 0; i < rows; i++)
@@ -102,11 +106,10 @@ static enum status balance(const char *spec, error_text *error)
     std::stable_sort(order.begin(), order.end(),
                      [&](int a, int b) { return length[a] > length[b]; });
     const double swizzled = share_in_order(length, order);
-    if (status == STATUS_OK)
-        printf("\"%s\",%lld,%.4f,%.3f,%.4f,%.4f,%.4f\n", data.name, (long long)rows, stats.mean,
-               stats.cov, as_they_come, at_random, swizzled);
+    printf("\"%s\",%lld,%.4f,%.3f,%.4f,%.4f,%.4f\n", data.name, (long long)rows, stats.mean,
+           stats.cov, as_they_come, at_random, swizzled);
     dataset_close(&data);
-    return status;
+    return STATUS_OK;
 }
 
 int main(int argc, char **argv)
