@@ -20,7 +20,8 @@ include config.mk
 # scripts/detect-backend prints NAME=value words and the reason, or why there is no choice; it is
 # not asked for goals that build nothing.
 
-PASSIVE_GOALS := help clean format check-format diff ladder predictions validate-counters
+PASSIVE_GOALS := help clean format check-format diff ladder leaderboard plots predictions report validate-counters \
+                 starter new-lab
 ifneq ($(filter-out $(PASSIVE_GOALS),$(or $(MAKECMDGOALS),help)),)
 DETECTED := $(shell BACKEND='$(BACKEND)' ARCH='$(ARCH)' CUDA_HOME='$(CUDA_HOME)' scripts/detect-backend 2>&1)
 detected = $(patsubst $(1)=%,%,$(filter $(1)=%,$(DETECTED)))
@@ -69,7 +70,7 @@ NVCCFLAGS_ALL := -std=c++20 $(if $(filter 1,$(DEBUG)),-O0 -g -G,-O3 -g -lineinfo
              $(if $(filter 1,$(WERROR)),-Werror all-warnings) $(INCLUDES)
 CFLAGS_ALL += -isystem $(CUDA_HOME)/include -DBACKEND_CUDA
 CUDA_LIBDIR := $(firstword $(wildcard $(CUDA_HOME)/lib64 $(CUDA_HOME)/lib))
-LDLIBS_ALL += -L$(CUDA_LIBDIR) -Wl,-rpath,$(CUDA_LIBDIR) -lcusparse -lcublas -lcudart_static -ldl -lrt
+LDLIBS_ALL += -L$(CUDA_LIBDIR) -Wl,-rpath,$(CUDA_LIBDIR) -lcusparse -lcublas -lcublasLt -lcudart_static -ldl -lrt
 BACKEND_SOURCES := $(wildcard common/baselines/*.c common/baselines/*.cu)
 else
 INCLUDES += -Icommon/simt/include
@@ -106,7 +107,7 @@ SCHEDULER := labs/10_row_swizzle/scheduler/simulate.c
 SCHEDULER_MAIN := labs/10_row_swizzle/scheduler/scheduler.cu
 LABSTAT_MAIN := common/labstat/labstat.c
 MAINS := $(LAB_MAIN) $(LIMITS_MAIN) $(LABSTAT_MAIN)
-COMMON_SOURCES := $(filter-out $(MAINS) common/baselines/% common/simt/% common/profiler/%,\
+COMMON_SOURCES := $(filter-out $(MAINS) common/baselines/% common/simt/% common/profiler/% common/grader/%,\
                   $(wildcard common/*/*.c common/*/*.cu)) $(BACKEND_SOURCES)
 COMMON := $(call object,$(COMMON_SOURCES))
 
@@ -128,11 +129,19 @@ PROFILER := $(call object,$(wildcard common/profiler/*.cc common/profiler/*.c))
 TRACED_COMMON := $(PROFILER) $(patsubst $(OUT)/common/device/%.cu.o,$(OUT)/traced/common/device/%.cu.o,$(COMMON))
 TWINS := $(if $(filter simt,$(BACKEND)),$(LABS:%=$(OUT)/traced/%))
 
-LADDER_ROWS := report/results/h200/spmm.csv
-NARROW_ROWS := $(addprefix report/results/h200/,spmm-fp16.csv spmm-bf16.csv)
+# The rows of which tables and figures are made: of one device. (RESULTS itself stays as it was given: to make
+# bench it is the folder of all devices, to make grade a file.)
+ROWS := $(or $(RESULTS),report/results/h200)
+LADDER_ROWS := $(ROWS)/spmm.csv
+# Rows of others, measured on the same device.
+RIVAL_ROWS := $(ROWS)/rivals
+LEADERBOARD_PAGE := labs/20_open/README.md
+NARROW_ROWS := $(wildcard $(addprefix $(ROWS)/,spmm-fp16.csv spmm-bf16.csv))
+# Of lab 9, on pruned weights: beside dense products.
+DENSE_ROWS := $(wildcard $(ROWS)/spmm-llm*.csv)
 # Labs 1 to 5 are those whose counters and estimates are held against a GPU's.
 COUNTED_LAB := lab5
-COUNTED_ROWS := report/results/h200/counted.csv
+COUNTED_ROWS := $(ROWS)/counted.csv
 PREDICTIONS = $(dir $(COUNTED_ROWS))predictions.csv
 PREDICTIONS_PAGE := docs/counters.md
 
@@ -142,15 +151,18 @@ TESTS_C := $(filter-out $(if $(filter cuda,$(BACKEND)),$(TESTS_PROFILER)),$(wild
 TESTS_CU := $(wildcard tests/primitives/*.cu)
 TESTS_SIMT := $(if $(filter simt,$(BACKEND)),$(wildcard tests/simt/*.cu))
 # Programs of traced kernels: one a folder.
-TESTS_TRACED := $(if $(filter simt,$(BACKEND)),tests/planted tests/counters)
+TESTS_TRACED := $(if $(filter simt,$(BACKEND)),$(wildcard tests/planted tests/counters))
+# Lab 9's format, for tests that want it alone: encoders and decoder.
+TCA_BME := $(wildcard labs/09_bitmap_tensor_core/tca_bme*.c labs/09_bitmap_tensor_core/tca_bme*.cu)
+LANE_MAJOR := $(filter %.cu,$(TCA_BME)) labs/09_bitmap_tensor_core/lane_major.cu
 TEST_PROGRAMS := $(patsubst %,$(OUT)/%,$(basename $(TESTS_C) $(TESTS_CU) $(TESTS_SIMT))) \
-                 $(OUT)/tests/kernels/matrix $(OUT)/tests/mutants/run \
+                 $(OUT)/tests/kernels/matrix $(patsubst %,$(OUT)/%/run,$(wildcard tests/mutants)) \
                  $(TESTS_TRACED:%=$(OUT)/traced/%/run)
 
 ##@ Build
 
 .PHONY: help all programs test check-format format clean data diff limits ladder FORCE
-.PHONY: ncu scheduler sanitize validate-counters predictions
+.PHONY: bench check-gpu ncu scheduler sanitize validate-counters leaderboard plots report storage predictions
 
 help: ## Show this help
 	@awk -f scripts/help.awk Makefile config.mk
@@ -172,7 +184,7 @@ labstat: $(OUT)/labstat $(BUILD)/backend
 
 test: all $(TEST_PROGRAMS) ## Run every test; ends with "N passed, N failed, N skipped"
 	$(Q)OUT='$(OUT)' BACKEND='$(BACKEND)' scripts/run-tests $(TEST_PROGRAMS)
-test: $(OUT)/tests/cli/faulty $(if $(TWINS),$(OUT)/traced/tests/cli/faulty)
+test: $(if $(wildcard tests/cli),$(OUT)/tests/cli/faulty $(if $(TWINS),$(OUT)/traced/tests/cli/faulty))
 
 check-format: ## Verify the format of C and CUDA files and lint the shell scripts
 	$(Q)scripts/check-format
@@ -181,6 +193,12 @@ format: ## Format C and CUDA files
 	$(Q)scripts/check-format --fix
 
 ##@ Measure (needs a GPU)
+
+# The labs that the plan names; nothing is built to say that there is no GPU.
+BENCH_LABS = $(filter $(LABS),$(shell awk '!/^\#/ { print $$3 }' $(firstword $(wildcard report/plans/$(PLAN) $(PLAN)) /dev/null)))
+BENCH_NEEDS = $(if $(filter cuda,$(BACKEND))$(findstring --dry-run,$(ARGS)),$(sort $(BENCH_LABS:%=$(OUT)/%)))
+bench: $(if $(filter bench,$(MAKECMDGOALS)),$(BENCH_NEEDS)) ## Measure what a plan still lacks: make bench PLAN=full [ARGS=--dry-run]
+	$(Q)BACKEND='$(BACKEND)' scripts/bench '$(PLAN)' '$(OUT)' $(ARGS)
 
 limits: $(OUT)/limits ## Measure this machine's bandwidths and peak, for the roofline column
 	$(Q)$<
@@ -194,19 +212,41 @@ ncu: $(if $(LAB),$(OUT)/lab$(LAB)) ## Nsight Compute on a lab: make ncu LAB=3 AR
 sanitize: $(if $(LAB),$(OUT)/lab$(LAB)) ## The four tools of compute-sanitizer on a lab: make sanitize LAB=3
 	@CUDA_HOME='$(CUDA_HOME)' scripts/sanitize-lab '$<' $(ARGS)
 
+check-gpu: $(if $(LAB),$(OUT)/lab$(LAB) $(filter %/matrix %/mbarrier %/test_lane_major,$(TEST_PROGRAMS))) ## All that a lab's kernels must pass on a GPU: make check-gpu LAB=10
+	$(Q)CUDA_HOME='$(CUDA_HOME)' scripts/check-gpu '$(LAB)' '$(OUT)'
+
 validate-counters: ## Compare the counters of the CPU backend with ncu's: report/results/GPU/counters.csv
 	$(Q)CUDA_HOME='$(CUDA_HOME)' scripts/cuda-tool ncu >/dev/null
 	$(Q)$(MAKE) BACKEND=cuda $(addprefix $(BUILD)/cuda/,$(COUNTED_LAB) tests/counters/run)
 	$(Q)$(MAKE) BACKEND=simt $(BUILD)/simt/traced/$(COUNTED_LAB)
 	$(Q)CUDA_HOME='$(CUDA_HOME)' scripts/validate-counters $(BUILD) $(COUNTED_LAB)
 
+##@ Report (of measured rows, without a GPU)
+
 ladder: ## Write the tables of README.md and the handouts from the measured rows
 	$(Q)scripts/write-between README.md ladder scripts/ladder-table $(LADDER_ROWS)
 	$(Q)for d in $(LAB_DIRS); do \
 		n=$$(basename $$d | sed 's/^0*\([0-9]*\)_.*/\1/'); \
+		grep -q "<!-- lab-table $$n -->" $$d/README.md || continue; \
 		scripts/write-between $$d/README.md "lab-table $$n" \
 			scripts/ladder-table --lab $$n $(LADDER_ROWS) $(NARROW_ROWS) || exit; \
 	done
+	$(Q)scripts/write-between labs/09_bitmap_tensor_core/README.md dense-table scripts/dense-table $(DENSE_ROWS)
+	$(Q)$(MAKE) --no-print-directory leaderboard
+
+leaderboard: ## Who is fastest, labs, vendor and rivals: RIVAL_ROWS=FOLDER of CSV files
+	$(Q)scripts/write-between $(LEADERBOARD_PAGE) leaderboard \
+		scripts/leaderboard $(LADDER_ROWS) $(RIVAL_ROWS)
+
+plots: ## Draw the report's figures from measured rows; one of them: make plots PLOT=speedups
+	$(Q)scripts/plots $(ROWS) report/figures $(PLOT)
+
+report: ladder ## The report, without a GPU: figures, report/report.md, .html and .pdf of the measured rows
+	$(Q)scripts/plots $(ROWS) report/figures || [ $$? -eq 3 ]
+	$(Q)scripts/report $(ROWS) report
+
+storage: $(OUT)/labstat ## Write what formats for pruned weights take, by formula: rows of the report's figure
+	$(Q)$< --storage 28672x8192x16 --csv report/storage.csv
 
 predictions: ## Estimate all measured rows without a GPU (an hour), and write how well that orders them
 	$(Q)$(MAKE) BACKEND=simt $(BUILD)/simt/traced/$(COUNTED_LAB)
@@ -300,6 +340,8 @@ $(OUT)/convert: $(call object,datasets/convert.c) $(COMMON)
 $(OUT)/scheduler: $(call object,$(SCHEDULER_MAIN) $(SCHEDULER)) $(COMMON)
 	$(link)
 $(OUT)/tests/unit/test_scheduler: $(call object,$(SCHEDULER))
+$(OUT)/tests/unit/test_tca_bme: $(call object,$(TCA_BME))
+$(OUT)/tests/unit/test_lane_major: $(call object,$(LANE_MAJOR))
 $(patsubst %.c,$(OUT)/%,$(TESTS_PROFILER)): $(call object,$(addprefix common/profiler/,machine.cc gpu_model.c predict.c))
 $(OUT)/tests/unit/%: $(OUT)/tests/unit/%.c.o $(COMMON)
 	$(link) -lcmocka
@@ -312,7 +354,7 @@ $(OUT)/tests/cli/faulty: $(call object,$(LAB_MAIN) tests/cli/faulty.cu) $(COMMON
 $(OUT)/traced/tests/cli/faulty: $(call object,$(LAB_MAIN)) $(call traced,$(call object,tests/cli/faulty.cu)) \
                                 $(TRACED_COMMON)
 	$(link)
-$(OUT)/tests/kernels/matrix: $(call object,$(wildcard tests/kernels/*.c)) $(ALL_LAB_OBJECTS) $(COMMON)
+$(OUT)/tests/kernels/matrix: $(call object,$(wildcard tests/kernels/*.c tests/kernels/*.cu)) $(ALL_LAB_OBJECTS) $(COMMON)
 	$(link)
 # On a GPU for ncu to count (scripts/ncu-patterns).
 $(OUT)/tests/counters/run: $(call object,$(wildcard tests/counters/*.cu)) $(COMMON)
@@ -321,7 +363,89 @@ $(TESTS_TRACED:%=$(OUT)/traced/%/run): $(OUT)/traced/%/run: $(TRACED_COMMON)
 	$(link)
 $(foreach t,$(TESTS_TRACED),$(eval $(OUT)/traced/$(t)/run: $(call traced,$(call object,$(wildcard $(t)/*.cu))) \
     $(call object,$(wildcard $(t)/*.c))))
-$(OUT)/tests/mutants/run: $(call object,$(wildcard tests/mutants/*.c tests/mutants/*.cu) tests/kernels/shapes.c) $(COMMON)
+$(OUT)/tests/mutants/run: $(call object,$(wildcard tests/mutants/*.c tests/mutants/*.cu) tests/kernels/shapes.c $(LANE_MAJOR)) $(COMMON)
 	$(link)
+
+##@ Course staff
+
+# common/grader links no lab, and a runner of one lab links nothing of the grader.
+
+RUNNER_SOURCES := $(addprefix common/grader/,runner.c seal.c channel.c)
+GRADE_MAINS := $(addprefix common/grader/,grade.c calibrate.c)
+GRADE_SOURCES := $(filter-out $(GRADE_MAINS) common/grader/runner.c common/grader/seal.c,\
+                 $(wildcard common/grader/*.c)) tests/kernels/shapes.c
+RUNNER := $(call object,$(RUNNER_SOURCES)) $(filter-out $(OUT)/common/baselines/%,$(COMMON))
+TRACED_RUNNER := $(call object,$(RUNNER_SOURCES)) $(TRACED_COMMON)
+# What lab $(1) needs of labs before it is the staff's: links 05_split_rows, in its grade.tsv.
+lab_folder = $(filter labs/$(1)_% labs/0$(1)_%,$(LAB_DIRS))
+linked_folders = $(addprefix labs/,$(shell sed -n 's/^links[[:space:]]//p' $(call lab_folder,$(1))/grade.tsv 2>/dev/null))
+linked = $(call object,$(wildcard $(addsuffix /*.cu,$(call linked_folders,$(1)))))
+GRADE_NEEDS = $(OUT)/grade $(OUT)/grader/lab$(LAB) $(if $(TWINS),$(OUT)/traced/grader/lab$(LAB),traced-runner)
+
+# The lab before, of which a speed gets no points; of the first lab itself.
+BEFORE = $(or $(shell printf '%s\n' $(LABS:lab%=%) | awk -v lab='$(LAB)' '$$1 < lab { n = $$1 } END { print n }'),$(LAB))
+CALIBRATED = $(OUT)/grader/lab$(LAB) $(OUT)/grader/lab$(BEFORE)
+
+# Whose runners there are rules for: the tests grade submissions to two labs.
+TESTED := 1 3
+GRADED := $(if $(LAB),$(sort $(LAB) $(BEFORE)),$(TESTED))
+ifeq ($(BACKEND),simt)
+test: $(OUT)/grade $(foreach n,$(TESTED),$(OUT)/grader/lab$(n) $(OUT)/traced/grader/lab$(n))
+endif
+
+.PHONY: starter grade grade-ready grade-all calibrate new-lab
+
+starter: ## Make the students' tree: make starter OUT=dir
+	$(Q)scripts/starter '$(if $(findstring command,$(origin OUT)),$(OUT))'
+
+grade: $(if $(LAB),$(GRADE_NEEDS)) ## Grade a submission: make grade LAB=3 SUBMISSION=dir [RESULTS=results.json]
+	$(Q)$(if $(and $(LAB),$(SUBMISSION)),,$(error grade: which lab and whose? (make grade LAB=3 SUBMISSION=dir)))
+	$(Q)$(OUT)/grade $(LAB) '$(SUBMISSION)' --json '$(or $(RESULTS),results.json)' \
+		$(if $(ARCHS),--arch '$(ARCHS)') $(ARGS)
+
+grade-ready: $(if $(LAB),$(GRADE_NEEDS)) ## Build what grading a lab takes: make grade-ready LAB=3
+
+grade-all: $(if $(LAB),$(GRADE_NEEDS)) ## Grade a class: make grade-all LAB=3 SUBMISSIONS=dir
+	$(Q)scripts/grade-all $(OUT)/grade $(LAB) $(if $(SUBMISSIONS),'$(SUBMISSIONS)') $(if $(ARCHS),--arch '$(ARCHS)') $(ARGS)
+
+calibrate: $(if $(LAB),$(OUT)/calibrate $(CALIBRATED)) ## Set a lab's targets for this GPU: make calibrate LAB=3
+	$(Q)$(if $(LAB),,$(error calibrate: which lab? (make calibrate LAB=3)))
+	$(Q)$< $(LAB) $(BEFORE) $(CALIBRATED) $(ARGS)
+
+new-lab: ## Make a folder for a new lab: make new-lab NAME=42_my_idea
+	$(Q)scripts/new-lab '$(NAME)'
+
+# The submission's objects come last: of two inline functions of one name the linker keeps the first.
+$(patsubst common/grader/%.c,$(OUT)/%,$(GRADE_MAINS)): $(OUT)/%: $(OUT)/common/grader/%.c.o $(call object,$(GRADE_SOURCES)) $(COMMON)
+	$(link)
+$(OUT)/common/grader/grade.c.o: private CFLAGS_ALL += -DBUILD_FOLDER='"$(BUILD)"'
+$(OUT)/tests/unit/test_grader: $(call object,$(GRADE_SOURCES) common/grader/seal.c)
+# For the grader's own use, as are the rules below.
+lab-objects: FORCE $(ALL_LAB_OBJECTS) $(if $(TWINS),$(call traced,$(ALL_LAB_OBJECTS)))
+# Beside a GPU: counters and checks are the CPU backend's.
+traced-runner: FORCE
+	$(Q)$(MAKE) -s BACKEND=simt LAB=$(LAB) $(addprefix $(BUILD)/simt/,grader/lab$(LAB) traced/grader/lab$(LAB))
+own = $(call object,$(wildcard $(call lab_folder,$(1))/*.cu))
+define runner_rules
+$(OUT)/grader/lab$(1): $(RUNNER) $(call linked,$(1)) $(call own,$(1))
+	@mkdir -p $$(@D)
+	$$(link)
+$(OUT)/traced/grader/lab$(1): $(TRACED_RUNNER) $(call traced,$(call linked,$(1)) $(call own,$(1)))
+	@mkdir -p $$(@D)
+	$$(link)
+endef
+$(foreach n,$(GRADED),$(eval $(call runner_rules,$(n))))
+ifneq ($(WORK),)
+$(WORK)/runner/plain: $(RUNNER) $(call linked,$(LAB)) $(wildcard $(WORK)/objects/plain-*.o)
+	$(link)
+$(WORK)/runner/traced: $(TRACED_RUNNER) $(call traced,$(call linked,$(LAB))) $(wildcard $(WORK)/objects/traced-*.o)
+	$(link)
+$(WORK)/reference/plain: $(OUT)/grader/lab$(LAB)
+$(WORK)/reference/traced: $(OUT)/traced/grader/lab$(LAB)
+$(WORK)/reference/%:
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
+graded-runners: FORCE $(foreach k,plain $(if $(TWINS),traced),$(WORK)/runner/$(k) $(WORK)/reference/$(k))
+endif
 
 -include $(shell find $(OUT) -name '*.d' 2>/dev/null)

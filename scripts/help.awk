@@ -34,5 +34,9 @@ FNR == 1 && knobs { printf "\nKnobs (on the command line, or for good in local.m
 }
 
 knobs && /^# / { comment = comment (comment ? " " : "") substr($0, 3) }
-knobs && /^[A-Z_]+ \?= / { entry($1 "=" $3, comment) }
+knobs && /^[A-Z_]+ \?= / {
+    value = $0
+    sub(/^[^=]*= /, "", value)
+    entry($1 "=" value, comment)
+}
 knobs && !/^#/ { comment = "" }

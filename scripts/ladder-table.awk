@@ -1,4 +1,4 @@
-# ladder-table.awk - see ladder-table. Needs csv.awk. Rows come from one or more CSV files of the
+# ladder-table.awk - see ladder-table. Needs csv.awk and sorted.awk. Rows come from one or more CSV files of the
 # suite's row schema; columns are found by name.
 
 FNR == 1 {
@@ -53,7 +53,7 @@ function narrow_row(    ms, vendor) {
     ms = cell[column["status"]] == "ok" ? cell[column["median_ms"]] + 0 : 0
     if (cell[column["lab"]] + 0) {
         narrow[key, cell[column["lab"]] + 0, precision] = ms
-        is_narrow[cell[column["lab"]] + 0] = 1
+        narrow_labs[cell[column["lab"]] + 0] = 1
     } else if (ms) {
         vendor = cell[column["contender"]]
         if (vendor == cell[column["vendor_default"]]) narrow_standard[key, precision] = ms
@@ -63,18 +63,18 @@ function narrow_row(    ms, vendor) {
             sub(/^cuSPARSE /, "", narrow_name[key, precision])
         }
     }
-    commits[cell[column["commit"]]] = 1
+    narrow_commits[cell[column["commit"]]] = 1
 }
 
 function show(ms) { return ms ? sprintf(ms < 1 ? "%.4f" : ms < 100 ? "%.3f" : "%.1f", ms) : "-" }
 
-# Adds a ratio to the geometric mean `which`, returns it as text.
+# Adds a ratio to the geometric mean `which`, returns it as text. Where the vendor is ahead it says so.
 function ratio(which, other, own) {
     if (!other || !own) return "-"
     logs[which] += log(other / own)
     counts[which]++
     if (other > own) ahead[which]++
-    return sprintf("%.2f", other / own)
+    return sprintf("%.2f", other / own) (which != "before" && other < own ? " (behind)" : "")
 }
 
 function end_line(which) {
@@ -157,11 +157,12 @@ END {
         print "ladder-table: no rows of plain runs with a warm cache" > "/dev/stderr"
         exit 3
     }
-    for (c in commits) commit = commit (commit ? ", " : "") "`" c "`"
-    printf "%s, commit %s; %swarm L2, median ms.\n", where, commit, is_narrow[LAB] ? "" : "fp32, "
+    is_narrow = LAB && !known[LAB] && LAB in narrow_labs # in 16 bits alone
+    if (is_narrow) for (c in narrow_commits) commits[c] = 1
+    printf "%s, commit %s; %swarm L2, median ms.\n", where, sorted(commits, "`"), is_narrow ? "" : "fp32, "
     for (w = 1; w <= num_widths; w++) {
         split("", logs); split("", counts); split("", ahead)
-        if (is_narrow[LAB]) narrow_lab(widths[w], LAB)
+        if (is_narrow) narrow_lab(widths[w], LAB)
         else if (LAB) one_lab(widths[w], LAB)
         else ladder(widths[w])
     }

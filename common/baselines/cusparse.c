@@ -7,6 +7,7 @@
  * Handles, descriptors and buffers are made in prepare, so that run is cusparseSpMM alone.
  * Source: the cuSPARSE documentation of cusparseSpMM, generic API, CUDA 12 and 13.
  */
+#include "baselines/sums_rounded.h"
 #include "device/cuda_try.h"
 #include "ops/spmm.h"
 
@@ -166,11 +167,8 @@ static const cusparse_contender ALGORITHMS[] = {
 
 enum { NUM_ALGORITHMS = sizeof ALGORITHMS / sizeof ALGORITHMS[0] };
 
-/* In 16 bits all but CSR_ALG3 round what they have added up so far where a row is split, as an H200
- * shows: errors up to u (n + 4) sum |a||b| with the unit roundoff u of 16 bits. That is 2^13 times the
- * fp32 part of the bound for fp16, 2^16 times for bf16. It is what they are allowed, and no lab is. */
 static const double SUMS_ROUNDED[NUM_PRECISIONS] = {
-    [PRECISION_FP16] = 0x1p13, [PRECISION_BF16] = 0x1p16};
+    [PRECISION_FP16] = FP16_SUMS_ROUNDED, [PRECISION_BF16] = BF16_SUMS_ROUNDED};
 
 /* Each algorithm in each precision: a precision that one of them does not have is a skip. */
 __attribute__((constructor)) static void register_cusparse(void)

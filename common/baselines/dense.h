@@ -10,8 +10,12 @@
 extern "C" {
 #endif
 
-/* Fills d_dense[rows * cols], row-major, with A: entries of the same place add up. */
-cudaError_t dense_from_csr(const spmm_matrix *A, float *d_dense);
+/* Why a dense contender cannot take the problem; NULL: it can. */
+const char *dense_unsuited(const problem *p);
+
+/* A new array *d_dense[rows * cols] on the device, row-major, of the plan's precision: A with its
+ * zeros. Entries of the same place add up, in that precision. The caller frees it, on error too. */
+cudaError_t dense_from_csr(const spmm_plan *plan, void **d_dense);
 
 #ifdef __cplusplus
 }

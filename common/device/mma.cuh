@@ -112,6 +112,19 @@ __device__ __forceinline__ uint32_t to_tf32(float x)
 #endif
 }
 
+/* x = high + low for a product in three parts, high * high + high * low + low * high: then tensor cores
+ * come within 2^-19 |x| |y| of each product. Both are for mma_m16n8k8_tf32, which ignores 13 low bits:
+ * of x itself that leaves 11 bits, low is the rest, of 13 bits, and of those it cuts two. What is
+ * missing is at most 3 * 2^-23 for each factor and 2^-20 for low * low. Two instructions; rounding
+ * high instead of cutting it would take a third, for a quarter of the error. An Inf or NaN leaves a NaN
+ * in low.
+ * Source: Ootomo, Yokota: Recovering single precision accuracy from Tensor Cores (2022), section 3. */
+__device__ __forceinline__ void split_tf32(float x, uint32_t &high, uint32_t &low)
+{
+    high = __float_as_uint(x);
+    low = __float_as_uint(x - __uint_as_float(high & ~0x1fffu));
+}
+
 /* ldmatrix loads 8 x 8 tiles of 16-bit elements. Lane 8i + r passes the address of row r of tile i:
  * 16 bytes, aligned to 16, in shared memory. Lane (g, t) receives, of each tile, row g, columns 2t
  * and 2t + 1: a quarter of A, or, with the rows of B's columns, b[0] or b[1]. The _trans forms

@@ -9,16 +9,6 @@
 
 constexpr int THREADS = 256, PER_THREAD = 4, PER_BLOCK = THREADS * PER_THREAD;
 
-/* Inclusive scan over the lanes of a warp in log2(32) steps (Hillis and Steele 1986). */
-static __device__ int warp_inclusive_scan(int x)
-{
-    for (int d = 1; d < WARP_SIZE; d *= 2) {
-        const int before = __shfl_up_sync(FULL_MASK, x, d);
-        if (lane_id() >= d) x += before;
-    }
-    return x;
-}
-
 static __global__ void scan_block_kernel(int *data, int count, int *block_total)
 {
     __shared__ int warp_total[THREADS / WARP_SIZE];
@@ -28,7 +18,7 @@ static __global__ void scan_block_kernel(int *data, int count, int *block_total)
         item[i] = first + i < count ? data[first + i] : 0;
         own += item[i];
     }
-    const int inclusive = warp_inclusive_scan(own);
+    const int inclusive = warp_inclusive_sum(own);
     if (lane_id() == WARP_SIZE - 1) warp_total[warp_id()] = inclusive;
     __syncthreads();
     int before = inclusive - own;

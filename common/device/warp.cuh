@@ -89,6 +89,18 @@ template <int WIDTH, class T> __device__ __forceinline__ T subwarp_max(T x)
     return x;
 }
 
+/* The sum over this lane and all lower ones: an inclusive scan of the warp in log2(32) steps (Hillis and
+ * Steele 1986). */
+__device__ __forceinline__ int warp_inclusive_sum(int x)
+{
+#pragma unroll
+    for (int d = 1; d < WARP_SIZE; d *= 2) {
+        const int lower = __shfl_up_sync(FULL_MASK, x, d);
+        if (lane_id() >= d) x += lower;
+    }
+    return x;
+}
+
 template <class T> __device__ __forceinline__ T warp_sum(T x)
 {
     return subwarp_sum<WARP_SIZE>(x);

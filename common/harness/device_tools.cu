@@ -47,6 +47,25 @@ done:
     return error;
 }
 
+/* Writes only if it has read something other than 0, so that the reads are not optimised away. */
+static __global__ void read_kernel(uint4 *data, size_t count)
+{
+    const size_t stride = (size_t)gridDim.x * blockDim.x;
+    unsigned any = 0;
+    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride)
+        any |= data[i].x | data[i].y | data[i].z | data[i].w;
+    if (any) data[0].x = any;
+}
+
+cudaError_t device_flush_cache(void *d_data, size_t bytes, cudaStream_t stream)
+{
+    const int threads = 256, blocks = 1024;
+    CUDA_TRY(cudaMemsetAsync(d_data, 0, bytes, stream));
+    read_kernel<<<blocks, threads, 0, stream>>>((uint4 *)d_data, bytes / sizeof(uint4));
+    CUDA_TRY(cudaGetLastError());
+    return cudaSuccess;
+}
+
 static __global__ void spin_kernel(long long nanoseconds)
 {
     const long long start = global_nanoseconds();

@@ -1,20 +1,11 @@
 #include "harness/limits.h"
 
+#include "harness/device.h"
 #include "matrix/dataset.h"
 #include "matrix/files.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
-
-/* "h200" for "NVIDIA H200": the name of a GPU as files and folders spell it. */
-static void device_slug(const char *device, char *slug, size_t bytes)
-{
-    if (!strncmp(device, "NVIDIA ", 7)) device += 7;
-    snprintf(slug, bytes, "%s", device);
-    for (char *c = slug; *c; c++)
-        *c = isalnum((unsigned char)*c) ? (char)tolower((unsigned char)*c) : '_';
-}
 
 static bool read_file(const char *path, machine_limits *l)
 {

@@ -2,6 +2,8 @@
  * main.c - the program of every lab: labN holds labs 1..N of one operation and runs them on
  * dataset -> problem -> prepare -> check -> time -> row -> report (session.c).
  */
+#include "harness/cells.h"
+#include "harness/chosen.h"
 #include "harness/device.h"
 #include "harness/provenance.h"
 #include "harness/session.h"
@@ -27,6 +29,23 @@ static void list_labs(void)
             printf("  %s\n", t->meaning);
         }
     }
+}
+
+/* The build and, of one for GPUs, the device, with its folder below report/results. */
+static void show_version(const char *program, const options *o)
+{
+    device_info device;
+    error_text error;
+    char slug[sizeof device.name];
+    printf("%s, commit %s, backend %s\n", program, provenance_commit(), device_backend());
+    if (!device_keeps_time()) return;
+    if (device_open(o->device, &device, &error) != STATUS_OK) {
+        printf("no device: %s\n", error.text);
+        return;
+    }
+    device_slug(device.name, slug, sizeof slug);
+    printf("device: %s\ndriver: %s\ntoolkit: %s\nfolder: %s\n", device.name, device.driver,
+           device.toolkit, slug);
 }
 
 /* The exit code, once standard output has taken everything. */
@@ -55,7 +74,11 @@ int main(int argc, char **argv)
         options_help(stdout, argv[0]);
         break;
     case MODE_VERSION:
-        printf("%s, commit %s, backend %s\n", program, provenance_commit(), device_backend());
+        show_version(program, &o);
+        break;
+    case MODE_CELLS:
+        status = cells_write(stdout, &o, &error);
+        if (status != STATUS_OK) fprintf(stderr, "%s: %s\n", program, error.text);
         break;
     case MODE_LIST:
         list_labs();

@@ -30,6 +30,7 @@ enum option_id {
     OPT_JSON,
     OPT_DATA_DIR,
     OPT_DEVICE,
+    OPT_CELLS,
     OPT_LIST,
     OPT_HELP,
     OPT_VERSION
@@ -46,9 +47,8 @@ static const struct {
     {"runs", "R", OPT_RUNS, "timed runs (default: 20 to 200, until the median is stable)"},
     {"seed", "S", OPT_SEED, "seed of the random inputs (default 1)"},
     {"warm", NULL, OPT_WARM, "leave B and C in the L2 cache between runs (default)"},
-    {"cold", NULL, OPT_COLD, "flush the L2 cache before every run"},
-    {"vs", "RIVAL", OPT_VS,
-     "compare with best or default (the vendor's algorithms), labK, or none"},
+    {"cold", NULL, OPT_COLD, "flush the L2 cache before every run (default for set:llm)"},
+    {"vs", "RIVAL", OPT_VS, "compare with the vendor: best, default or dense, with labK, or none"},
     {"precision", "P", OPT_PRECISION,
      "run contenders of one precision only: fp32, fp16 or bf16 (default: all)"},
     {"tune", NULL, OPT_TUNE, "measure every setting of the tunables, keep and use the fastest"},
@@ -67,9 +67,11 @@ static const struct {
     {"json", "FILE", OPT_JSON, "the same rows as JSON"},
     {"data-dir", "DIR", OPT_DATA_DIR, "look for datasets here before $SPMM_DATA_DIR"},
     {"device", "I", OPT_DEVICE, "use GPU number I (default 0)"},
+    {"cells", NULL, OPT_CELLS,
+     "run nothing; write as CSV what would run: each dataset, N and precision"},
     {"list", NULL, OPT_LIST, "list labs, tunables, datasets and file formats"},
     {"help", NULL, OPT_HELP, "show this text"},
-    {"version", NULL, OPT_VERSION, "show the commit it was built from, and the backend"},
+    {"version", NULL, OPT_VERSION, "show the commit it was built from, the backend and the GPU"},
 };
 enum { NUM_OPTIONS = sizeof OPTIONS / sizeof OPTIONS[0] };
 
@@ -104,6 +106,7 @@ static enum status parse_widths(const char *text, options *o, error_text *error)
     if (strlen(text) >= sizeof copy) return fail(error, STATUS_USAGE, "N: the list is too long");
     strcpy(copy, text);
     o->num_N = 0;
+    o->N_asked = true;
     char *rest = copy, *word;
     while ((word = strsep(&rest, ","))) {
         long long value;
@@ -125,6 +128,8 @@ static enum status parse_rival(const char *text, options *o, error_text *error)
         o->rivals = RIVALS_BEST;
     else if (!strcmp(text, "default"))
         o->rivals = RIVALS_DEFAULT;
+    else if (!strcmp(text, "dense"))
+        o->rivals = RIVALS_DENSE;
     else if (!strcmp(text, "none"))
         o->rivals = RIVALS_NONE;
     else if (!strncmp(text, "lab", 3) && parse_integer(text + 3, 1, 99, &lab)) {
@@ -135,7 +140,8 @@ static enum status parse_rival(const char *text, options *o, error_text *error)
         return fail(error, STATUS_USAGE, "--vs %s: this program does not hold that lab (--list)",
                     text);
     } else
-        return fail(error, STATUS_USAGE, "--vs %s: choose best, default, none or labK", text);
+        return fail(error, STATUS_USAGE, "--vs %s: choose best, default, dense, none or labK",
+                    text);
     return STATUS_OK;
 }
 
@@ -222,10 +228,9 @@ static enum status parse_option(int id, const char *argument, options *o, error_
         o->check = false;
         break;
     case OPT_COLD:
-        o->l2 = L2_COLD;
-        break;
     case OPT_WARM:
-        o->l2 = L2_WARM;
+        o->l2 = id == OPT_COLD ? L2_COLD : L2_WARM;
+        o->l2_asked = true;
         break;
     case OPT_TUNE:
         o->tune = true;
@@ -259,6 +264,9 @@ static enum status parse_option(int id, const char *argument, options *o, error_
         break;
     case OPT_DATA_DIR:
         o->data_dir = argument;
+        break;
+    case OPT_CELLS:
+        o->mode = MODE_CELLS;
         break;
     case OPT_LIST:
         o->mode = MODE_LIST;
@@ -359,6 +367,19 @@ enum status options_parse(int argc, char **argv, options *o, error_text *error)
     return STATUS_OK;
 }
 
+options options_settle(const options *asked, bool decoded)
+{
+    static const int BATCHES[] = {8, 16, 32}; /* tokens that are decoded at a time */
+    options o = *asked;
+    if (!decoded) return o;
+    if (!o.l2_asked) o.l2 = L2_COLD;
+    if (!o.N_asked) {
+        o.num_N = sizeof BATCHES / sizeof BATCHES[0];
+        memcpy(o.N, BATCHES, sizeof BATCHES);
+    }
+    return o;
+}
+
 /* "lab 1", "labs 1 to 5": those linked into this program. */
 static void name_labs(char *text, size_t bytes)
 {
@@ -389,7 +410,8 @@ void options_help(FILE *out, const char *program)
         "            lab-format base name, an edge list; text also .gz), or a generator\n"
         "            (rand:rows=1000,deg=8,skew=1.5  weights:rows=2048,cols=512,sparsity=0.9).\n"
         "            Without one, a small bundled sample.\n"
-        "  N         columns of the dense matrix, or several: 32,256 (default 32)\n"
+        "  N         columns of the dense matrix, or several: 32,256 (default 32; set:llm "
+        "8,16,32)\n"
         "\n",
         program, labs);
     for (int i = 0; i < NUM_OPTIONS; i++) {
@@ -417,6 +439,12 @@ void options_help(FILE *out, const char *program)
 bool options_sampled(const options *o)
 {
     return o->instruments && o->sample > 0 && o->sample < 1;
+}
+
+const char *options_l2(const options *o)
+{
+    /* The cache model, too, starts each launch with an empty L2. */
+    return o->l2 == L2_COLD || (o->instruments & INSTRUMENT_COUNTERS) ? "cold" : "warm";
 }
 
 void options_flags(const options *o, char *text, size_t bytes)

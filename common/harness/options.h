@@ -11,9 +11,9 @@
 
 enum { MAX_WIDTHS = 16 };
 
-enum mode { MODE_RUN, MODE_HELP, MODE_VERSION, MODE_LIST };
+enum mode { MODE_RUN, MODE_HELP, MODE_VERSION, MODE_LIST, MODE_CELLS };
 enum l2_state { L2_WARM, L2_COLD };
-enum rivals { RIVALS_BEST, RIVALS_DEFAULT, RIVALS_LAB, RIVALS_NONE };
+enum rivals { RIVALS_BEST, RIVALS_DEFAULT, RIVALS_DENSE, RIVALS_LAB, RIVALS_NONE };
 
 /* --set D=2,C=4: a value for every tunable of that name that takes it. */
 typedef struct setting {
@@ -26,8 +26,9 @@ typedef struct options {
     const char *dataset; /* NULL: the bundled sample */
     int N[MAX_WIDTHS];   /* widths to run, in the order given */
     int num_N;
-    bool check, bench; /* what to do: --check-only and --bench-only clear one */
-    int runs;          /* timed runs; 0: as many as a stable median takes */
+    bool N_asked, l2_asked; /* or N and l2 are the defaults, which options_settle may replace */
+    bool check, bench;      /* what to do: --check-only and --bench-only clear one */
+    int runs;               /* timed runs; 0: as many as a stable median takes */
     uint64_t seed;
     enum l2_state l2;
     enum rivals rivals;  /* whom the speedup column compares with, hence who else runs */
@@ -49,6 +50,13 @@ typedef struct options {
 /* Parses argv. On STATUS_USAGE the message names the word that was wrong, and the nearest legal one.
  */
 enum status options_parse(int argc, char **argv, options *o, error_text *error);
+
+/* The options for weights that are `decoded` (dataset.h), or for others: what was asked for, else N = 8,
+ * 16, 32 and a cold L2 cache for the former. */
+options options_settle(const options *asked, bool decoded);
+
+/* "warm" or "cold": the column `l2`. */
+const char *options_l2(const options *o);
 
 /* The text of --help for this program. */
 void options_help(FILE *out, const char *program);

@@ -92,9 +92,7 @@ row result_row(const dataset *d, const problem *p, const contender *c, const int
     COPY_TEXT(r.driver, device->driver);
     COPY_TEXT(r.toolkit, device->toolkit);
     COPY_TEXT(r.commit, provenance_commit());
-    /* The cache model, too, starts each launch with an empty L2. */
-    const bool cold = o->l2 == L2_COLD || (o->instruments & INSTRUMENT_COUNTERS);
-    COPY_TEXT(r.l2, cold ? "cold" : "warm");
+    COPY_TEXT(r.l2, options_l2(o));
     COPY_TEXT(r.status, status_word(out->status, options_sampled(o)));
     COPY_TEXT(r.message, out->message);
     options_flags(o, r.flags, sizeof r.flags);

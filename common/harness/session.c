@@ -1,5 +1,6 @@
 #include "harness/session.h"
 
+#include "harness/chosen.h"
 #include "harness/limits.h"
 #include "harness/progress.h"
 #include "harness/results.h"
@@ -44,45 +45,11 @@ typedef struct session {
 
 /* ---- who is run ------------------------------------------------------------------------------ */
 
-const contender *own_lab(void)
-{
-    const contender *own = NULL;
-    for (const contender *c = contenders(); c; c = c->next)
-        if (c->lab) own = c;
-    return own;
-}
-
-/* A lab may have a contender for each precision: own is the last lab's number. */
-static bool lab_is_chosen(const contender *c, int own, const options *o)
-{
-    const bool every_lab = o->rivals == RIVALS_BEST || o->rivals == RIVALS_DEFAULT;
-    if (o->precisions && !(o->precisions & 1u << c->precision)) return false;
-    return c->lab == own || every_lab || (o->rivals == RIVALS_LAB && c->lab == o->rival_lab);
-}
-
-/* The vendor is asked for the precisions that some lab is run in. */
-static bool vendor_is_chosen(const contender *vendor, int own, const options *o)
-{
-    if (o->rivals != RIVALS_BEST && !(o->rivals == RIVALS_DEFAULT && vendor->vendor_default))
-        return false;
-    for (const contender *c = contenders(); c; c = c->next)
-        if (c->lab && c->operation == vendor->operation && c->precision == vendor->precision &&
-            lab_is_chosen(c, own, o))
-            return true;
-    return false;
-}
-
-static bool is_chosen(const contender *c, const contender *own, const options *o)
-{
-    if (c->operation != own->operation) return false;
-    return c->lab ? lab_is_chosen(c, own->lab, o) : vendor_is_chosen(c, own->lab, o);
-}
-
-/* Another contender that claims the same number and precision; NULL if there is none. */
+/* Another contender that claims the same number, part and precision; NULL if there is none. */
 static const contender *same_place(const contender *c)
 {
     for (const contender *d = c->next; c->lab && d && d->lab == c->lab; d = d->next)
-        if (d->precision == c->precision) return d;
+        if (d->part == c->part && d->precision == c->precision) return d;
     return NULL;
 }
 
@@ -104,7 +71,7 @@ static enum status choose_entries(session *s, error_text *error)
         if (twin)
             return fail(error, STATUS_USAGE, "labs '%s' and '%s' both say that they are lab %d",
                         c->name, twin->name, c->lab);
-        if (!is_chosen(c, own, s->options)) continue;
+        if (!contender_is_chosen(c, s->options)) continue;
         if (e.tuned) tuning_first(c, s->options, e.tuning);
         do
             status = add_entry(s, e, error);
@@ -151,7 +118,7 @@ static enum status check_outputs(const options *o, error_text *error)
     return status == STATUS_OK ? check_output(json, error) : status;
 }
 
-/* Files are rewritten after every dataset, so that an interrupted run leaves what it has; what goes
+/* Files are rewritten after every width, so that an interrupted run leaves what it has; what goes
  * to a stream can only be written once, at the end. A run without a single row leaves an old file
  * alone. */
 static void save_rows(session *s, bool at_end)
@@ -314,13 +281,22 @@ static void run_dataset(session *s, const char *name)
     dataset d;
     row_stats stats;
     error_text error;
-    const size_t step_after = s->step + s->options->num_N * s->num_entries;
+    const options *const asked = s->options;
+    size_t step_after = s->step + asked->num_N * s->num_entries;
     progress_show(s->step, s->steps, name ? name : "");
-    enum status status = dataset_open(name, s->options->data_dir, &d, &error);
+    enum status status = dataset_open(name, asked->data_dir, &d, &error);
     if (status == STATUS_OK) {
+        const options here = options_settle(asked, d.decoded);
+        const size_t more = (here.num_N - asked->num_N) * s->num_entries;
+        s->options = &here;
+        s->steps += more;
+        step_after += more;
         status = row_stats_compute(&d.matrix, &stats, &error);
-        for (int i = 0; status == STATUS_OK && i < s->options->num_N; i++)
-            run_width(s, &d, &stats, s->options->N[i]);
+        for (int i = 0; status == STATUS_OK && i < here.num_N; i++) {
+            run_width(s, &d, &stats, here.N[i]);
+            save_rows(s, false);
+        }
+        s->options = asked;
         dataset_close(&d);
     }
     if (status != STATUS_OK) complain(s, status, &error);
@@ -354,10 +330,9 @@ static enum status run_datasets(session *s, error_text *error)
         status = dataset_expand(s->options->dataset, s->options->data_dir, &names, &count, error);
     if (status != STATUS_OK) return status;
     s->steps = count * s->options->num_N * s->num_entries;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         run_dataset(s, names[i]);
-        save_rows(s, i + 1 == count);
-    }
+    save_rows(s, true);
     dataset_names_free(names, count);
     return STATUS_OK;
 }

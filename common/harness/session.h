@@ -6,9 +6,6 @@
 
 #include "harness/options.h"
 
-/* The lab the program is named after: the last of those linked in. */
-const contender *own_lab(void);
-
 /* Does what the command line asks for: prints tables, writes CSV and JSON, complains on standard
  * error as "lab3: ..." line by line, goes on with the next dataset where one fails. Returns the
  * exit code: the gravest thing that happened. */

@@ -170,7 +170,10 @@ static bool print_notes(FILE *out, const row *rows, size_t count, bool swept)
     }
     for (size_t i = 0; i < count && !swept; i++) {
         if (!*rows[i].tuning) continue;
-        fprintf(out, "lab%d: %s\n", rows[i].lab, rows[i].tuning);
+        if (rows[i].lab)
+            fprintf(out, "lab%d: %s\n", rows[i].lab, rows[i].tuning);
+        else
+            fprintf(out, "%s: %s\n", rows[i].contender, rows[i].tuning);
         any = true;
     }
     return any;

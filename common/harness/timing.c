@@ -58,7 +58,7 @@ static cudaError_t time_group(const stopwatch *w, const operation *op, void *ins
                               void *d_output, int repeats, double *ms)
 {
     float elapsed;
-    if (w->flush) CUDA_TRY(cudaMemsetAsync(w->flush, 0, w->flush_bytes, w->stream));
+    if (w->flush) CUDA_TRY(device_flush_cache(w->flush, w->flush_bytes, w->stream));
     CUDA_TRY(device_spin(HEAD_START_US + repeats * HEAD_START_US_PER_RUN, w->stream));
     CUDA_TRY(cudaEventRecord(w->start, w->stream));
     for (int i = 0; i < repeats; i++)

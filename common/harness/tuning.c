@@ -56,7 +56,23 @@ bool tuning_next(const contender *c, const options *o, int *tuning)
     return false;
 }
 
-/* Measures every combination on the workbench; leaves tuning[] alone if none came out right. */
+/* The fastest so far that came out right. */
+typedef struct fastest {
+    double ms;
+    int tuning[MAX_TUNABLES];
+} fastest;
+
+static void measure(workbench *w, const contender *c, const int *candidate, fastest *best)
+{
+    outcome out;
+    workbench_evaluate(w, c, candidate, &out);
+    if (out.status != STATUS_OK || !(out.timing.median_ms < best->ms)) return;
+    best->ms = out.timing.median_ms;
+    memcpy(best->tuning, out.tuning, sizeof best->tuning);
+}
+
+/* Measures every combination, or the contender's short list after its own choice, which tuning[] is, on
+ * the workbench; leaves tuning[] alone if none came out right. */
 static bool measure_all(workbench *w, const contender *c, int *tuning)
 {
     const options *asked = w->options;
@@ -64,19 +80,24 @@ static bool measure_all(workbench *w, const contender *c, int *tuning)
     brief.check = false;
     brief.runs = 7;
     w->options = &brief;
-    double best = INFINITY;
+    fastest best = {.ms = INFINITY};
     int candidate[MAX_TUNABLES];
-    tuning_first(c, asked, candidate);
-    do {
-        outcome out;
-        workbench_evaluate(w, c, candidate, &out);
-        if (out.status == STATUS_OK && out.timing.median_ms < best) {
-            best = out.timing.median_ms;
-            memcpy(tuning, out.tuning, contender_num_tunables(c) * sizeof *tuning);
+    if (c->shortlist) {
+        measure(w, c, tuning, &best);
+        for (int i = 0; i < c->num_shortlisted; i++) {
+            memcpy(candidate, c->shortlist[i], sizeof candidate);
+            apply_settings(c, asked, candidate);
+            measure(w, c, candidate, &best);
         }
-    } while (tuning_next(c, asked, candidate));
+    } else {
+        tuning_first(c, asked, candidate);
+        do
+            measure(w, c, candidate, &best);
+        while (tuning_next(c, asked, candidate));
+    }
     w->options = asked;
-    return isfinite(best);
+    if (isfinite(best.ms)) memcpy(tuning, best.tuning, contender_num_tunables(c) * sizeof *tuning);
+    return isfinite(best.ms);
 }
 
 void tuning_choose(workbench *w, const contender *c, int *tuning)

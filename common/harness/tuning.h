@@ -7,8 +7,8 @@
 #include "harness/workbench.h"
 
 /* Fills tuning[]: by the contender's own rule, or as --set says; with --tune by measuring every
- * combination of what --set leaves open (each one checked, wrong ones never chosen), remembered in
- * the user's cache for this device, build, contender, N and row statistics. */
+ * combination of what --set leaves open, or the contender's short list with what --set says (each one
+ * checked, wrong ones never chosen), remembered in the user's cache for this device, build, contender, N and row statistics. */
 void tuning_choose(workbench *w, const contender *c, int *tuning);
 
 /* Iterates over all combinations of a contender's tunables: sets tuning[] to the first one; to the

@@ -10,6 +10,7 @@
 #include "matrix/name_list.h"
 #include "matrix/nearest.h"
 #include "matrix/summary.h"
+#include "ops/storage.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -18,6 +19,7 @@
 
 typedef struct arguments {
     const char *csv_path, *data_dir;
+    const char *storage; /* "28672x8192", or NULL */
     bool help;
     char **spec; /* of argv, the words that are no options */
     int num_specs;
@@ -38,28 +40,35 @@ typedef struct collection {
 
 static const char help_text[] =
     "usage: labstat [--csv FILE] [--data-dir DIR] MATRIX...\n"
+    "       labstat --storage ROWSxCOLS[xN]\n"
     "\n"
     "Sparsity, row lengths and their coefficient of variation (CoV: population standard deviation\n"
     "over mean) of matrices; of several also the medians, and histograms.\n"
     "\n"
     "  MATRIX          a name (arxiv), a set (set:rnn, set:dlmc/rn50), a file, a folder with all\n"
     "                  the matrices below it, or a generator: ./labN --list shows them\n"
-    "  --csv FILE      write a line a matrix as CSV (- for standard output)\n"
+    "  --csv FILE      write a line a matrix, or a format and sparsity, as CSV (- for standard\n"
+    "                  output)\n"
     "  --data-dir DIR  look for datasets here before $SPMM_DATA_DIR\n"
+    "  --storage SHAPE compare the formats for pruned weights of this shape by formula: "
+    "compression,\n"
+    "                  FLOP per byte and least time at N columns (default 16), break-even "
+    "sparsity\n"
     "  --help          show this text\n"
     "\n"
     "exit status: 0 ok, 2 usage, 3 dataset, 4 not writable, 5 out of memory\n"
     "\n"
     "  labstat arxiv ddi\n"
     "  labstat set:dlmc-like/transformer --csv transformer.csv\n"
+    "  labstat --storage 28672x8192x16\n"
     "  labstat set:dlmc --data-dir ~/dlmc\n";
 
 /* ---- command line ----------------------------------------------------------------------------- */
 
 static enum status refuse_option(const char *word, error_text *error)
 {
-    static const char *const names[] = {"--csv", "--data-dir", "--help"};
-    const char *near = nearest_match(word, names, 3);
+    static const char *const names[] = {"--csv", "--data-dir", "--storage", "--help"};
+    const char *near = nearest_match(word, names, sizeof names / sizeof names[0]);
     return fail(error, STATUS_USAGE, "unknown option %s%s%s%s (--help lists them)", word,
                 near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
@@ -70,6 +79,7 @@ static enum status parse_arguments(char **argv, arguments *a, error_text *error)
     for (; *argv; argv++) {
         const char **value = !strcmp(*argv, "--csv")        ? &a->csv_path
                              : !strcmp(*argv, "--data-dir") ? &a->data_dir
+                             : !strcmp(*argv, "--storage")  ? &a->storage
                                                             : NULL;
         if (value) {
             if (!argv[1]) return fail(error, STATUS_USAGE, "%s needs a value", *argv);
@@ -82,7 +92,9 @@ static enum status parse_arguments(char **argv, arguments *a, error_text *error)
             a->spec[a->num_specs++] = *argv;
         }
     }
-    if (!a->help && a->num_specs == 0)
+    if (a->storage && a->num_specs)
+        return fail(error, STATUS_USAGE, "--storage takes no matrix: '%s'", a->spec[0]);
+    if (!a->help && !a->storage && a->num_specs == 0)
         return fail(error, STATUS_USAGE, "wants a matrix, a set or a folder (--help)");
     return STATUS_OK;
 }
@@ -188,8 +200,9 @@ static double mean_of(const row_stats *s)
     return s->mean;
 }
 
-static void write_csv(FILE *out, const collection *c)
+static void write_collection(FILE *out, const void *what)
 {
+    const collection *c = what;
     fputs("schema,dataset,origin,source,rows,cols,nnz,sparsity,mean_row,cov_row,max_row,"
           "empty_rows\n",
           out);
@@ -212,16 +225,17 @@ static void write_csv(FILE *out, const collection *c)
     }
 }
 
-static enum status save_csv(const collection *c, error_text *error)
+static enum status save_csv(const arguments *a, void (*write)(FILE *, const void *),
+                            const void *what, error_text *error)
 {
     output_file file;
-    if (csv_to_stdout(c->arguments)) {
-        write_csv(stdout, c);
+    if (csv_to_stdout(a)) {
+        write(stdout, what);
         return STATUS_OK;
     }
-    enum status status = output_open(&file, c->arguments->csv_path, error);
+    enum status status = output_open(&file, a->csv_path, error);
     if (status != STATUS_OK) return status;
-    write_csv(file.stream, c);
+    write(file.stream, what);
     return output_close(&file, error);
 }
 
@@ -263,7 +277,7 @@ static void show_all(collection *c, error_text *error)
         print_summary(c, &cov_scale, cov_of);
     }
     if (!c->arguments->csv_path || c->count == 0) return;
-    status = save_csv(c, error);
+    status = save_csv(c->arguments, write_collection, c, error);
     if (status != STATUS_OK) complain(c, status, error);
 }
 
@@ -273,6 +287,52 @@ static enum status check_csv(const char *path, error_text *error)
     if (!path || !strcmp(path, "-")) return STATUS_OK;
     enum status status = output_check(path, error);
     return status == STATUS_OK ? rows_may_replace(path, error) : status;
+}
+
+/* What an H200 copies in a second: the machine that the handouts measure on. */
+static const double BANDWIDTH = 4.3e12;
+
+typedef struct shape {
+    int64_t M, K, N;
+} shape;
+
+/* A line a format and sparsity, for the report's figure. */
+static void write_storage(FILE *out, const void *what)
+{
+    const shape *s = what;
+    fputs(
+        "schema,format,rows,cols,N,sparsity,compression_ratio,flop_per_byte,break_even_sparsity\n",
+        out);
+    for (int f = 0; f < NUM_STORAGES; f++) {
+        const double even = break_even_sparsity((enum storage)f, s->M, s->K);
+        for (int percent = 0; percent < 100; percent += 2) {
+            const double ratio = compression_ratio((enum storage)f, s->M, s->K, percent / 100.);
+            fprintf(out, "%d,%s,%" PRId64 ",%" PRId64 ",%" PRId64 ",%.2f,%.5g,%.5g,%.4f\n",
+                    ROW_SCHEMA, storage_name((enum storage)f), s->M, s->K, s->N, percent / 100.,
+                    ratio, compute_intensity(ratio, s->M, s->N), even);
+        }
+    }
+}
+
+/* The formulas alone: no matrix is made. */
+static void show_storage(collection *c, error_text *error)
+{
+    shape s = {.N = 16};
+    int end = 0;
+    const char *text = c->arguments->storage;
+    const int read =
+        sscanf(text, "%" SCNd64 "x%" SCNd64 "%nx%" SCNd64 "%n", &s.M, &s.K, &end, &s.N, &end);
+    if (read < 2 || text[end] || s.M <= 0 || s.K <= 0 || s.N <= 0 || s.M > INT32_MAX ||
+        s.K > INT32_MAX || s.N > INT32_MAX) {
+        complain(c,
+                 fail(error, STATUS_USAGE, "--storage %s: expected ROWSxCOLS or ROWSxCOLSxN", text),
+                 error);
+        return;
+    }
+    if (!csv_to_stdout(c->arguments)) storage_print(stdout, s.M, s.K, s.N, BANDWIDTH);
+    if (!c->arguments->csv_path) return;
+    const enum status status = save_csv(c->arguments, write_storage, &s, error);
+    if (status != STATUS_OK) complain(c, status, error);
 }
 
 int main(int argc, char **argv)
@@ -287,6 +347,8 @@ int main(int argc, char **argv)
         complain(&c, status, &error);
     else if (a.help)
         fputs(help_text, stdout);
+    else if (a.storage)
+        show_storage(&c, &error);
     else
         show_all(&c, &error);
     status = output_flush(&error);

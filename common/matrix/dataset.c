@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define SAMPLE "samples/market.mtx" /* beside the registry */
+#define STAND_IN "stand-in:"        /* before a name: not the file, even where it is here */
 
 const char *dataset_origin_name(enum dataset_origin origin)
 {
@@ -46,7 +47,6 @@ static enum status check_counts(const registry_entry *e, const dataset *data, er
 static enum status open_stand_in(const registry *r, const registry_entry *e, dataset *data,
                                  error_text *error)
 {
-    data->origin = ORIGIN_STAND_IN;
     if (is_generator_spec(e->stand_in)) {
         char spelled[sizeof data->source - 16];
         enum status status = generate(e->stand_in, &data->matrix, spelled, sizeof spelled, error);
@@ -58,24 +58,6 @@ static enum status open_stand_in(const registry *r, const registry_entry *e, dat
     if (snprintf(path, sizeof path, "%s/%s", r->folder, e->stand_in) >= PATH_BYTES)
         return fail(error, STATUS_DATASET, "%s: too long a path", e->stand_in);
     return standin_make(path, &data->matrix, data->source, sizeof data->source, error);
-}
-
-static enum status open_entry(const registry *r, const registry_entry *e, const char *data_dir,
-                              dataset *data, error_text *error)
-{
-    dataset_search s;
-    char path[PATH_BYTES];
-    enum status status = dataset_search_begin(&s, data_dir, r, error);
-    if (status != STATUS_OK) return status;
-    if (dataset_search_file(&s, e->name, path)) {
-        data->origin = ORIGIN_REAL;
-        copy_text(data->source, sizeof data->source, path);
-        status = matrix_read(path, &data->matrix, error);
-    } else {
-        status = open_stand_in(r, e, data, error);
-    }
-    if (status != STATUS_OK) return status;
-    return check_counts(e, data, error);
 }
 
 /* What to call a file: by its name alone, or by its path in an unpacked DLMC, where a layer has the
@@ -93,15 +75,6 @@ static void name_file(const char *path, dataset *data)
     if (end) *end = '\0';
 }
 
-static enum status open_path(const char *path, enum dataset_origin origin, dataset *data,
-                             error_text *error)
-{
-    name_file(path, data);
-    copy_text(data->source, sizeof data->source, path);
-    data->origin = origin;
-    return matrix_read(path, &data->matrix, error);
-}
-
 static enum status refuse_unknown(const registry *r, const char *spec, error_text *error)
 {
     const char **names = malloc((r->count + 1) * sizeof *names);
@@ -115,27 +88,64 @@ static enum status refuse_unknown(const registry *r, const char *spec, error_tex
     return STATUS_DATASET;
 }
 
-static enum status open_spec(const registry *r, const char *spec, const char *data_dir,
-                             dataset *data, error_text *error)
+/* What `spec` means: everything in *data but the matrix. *entry is NULL where it is no registry name;
+ * `path` is the file to read, empty where there is none. */
+static enum status identify(const registry *r, const char *spec, const char *data_dir,
+                            dataset *data, const registry_entry **entry, char path[PATH_BYTES],
+                            error_text *error)
 {
+    const bool made = spec && !strncmp(spec, STAND_IN, strlen(STAND_IN));
+    path[0] = '\0';
+    *entry = NULL;
     if (!spec) {
-        char path[PATH_BYTES];
         path_join(path, r->folder, strlen(r->folder), "/" SAMPLE);
         if (!r->folder[0] || !path_is_file(path))
             return fail(error, STATUS_DATASET,
                         "the bundled sample is not here (datasets/" SAMPLE " above the program)");
-        return open_path(path, ORIGIN_SAMPLE, data, error);
-    }
-    if (dataset_is_set(spec))
+        data->origin = ORIGIN_SAMPLE;
+        name_file(path, data);
+    } else if (dataset_is_set(spec)) {
         return fail(error, STATUS_DATASET, "%s: a set of datasets; one is needed here", spec);
+    } else if ((*entry = registry_find(r, made ? spec + strlen(STAND_IN) : spec))) {
+        dataset_search s;
+        enum status status = dataset_search_begin(&s, data_dir, r, error);
+        if (status != STATUS_OK) return status;
+        const bool here = !made && dataset_search_file(&s, spec, path);
+        if (!here) path[0] = '\0';
+        data->origin = here ? ORIGIN_REAL : ORIGIN_STAND_IN;
+        data->decoded = (*entry)->decoded;
+        copy_text(data->name, sizeof data->name, spec);
+    } else if (dataset_is_path(spec)) {
+        data->origin = ORIGIN_FILE;
+        path_join(path, spec, strlen(spec), "");
+        name_file(spec, data);
+    } else if (is_generator_spec(spec)) {
+        data->origin = ORIGIN_GENERATED;
+        copy_text(data->name, sizeof data->name, spec);
+    } else {
+        return refuse_unknown(r, spec, error);
+    }
+    copy_text(data->source, sizeof data->source,
+              path[0]  ? path
+              : *entry ? (*entry)->stand_in
+                       : spec);
+    return STATUS_OK;
+}
 
-    copy_text(data->name, sizeof data->name, spec);
-    const registry_entry *entry = registry_find(r, spec);
-    if (entry) return open_entry(r, entry, data_dir, data, error);
-    if (dataset_is_path(spec)) return open_path(spec, ORIGIN_FILE, data, error);
-    if (!is_generator_spec(spec)) return refuse_unknown(r, spec, error);
-    data->origin = ORIGIN_GENERATED;
-    return generate(spec, &data->matrix, data->source, sizeof data->source, error);
+static enum status open_spec(const registry *r, const char *spec, const char *data_dir,
+                             dataset *data, error_text *error)
+{
+    char path[PATH_BYTES];
+    const registry_entry *entry;
+    enum status status = identify(r, spec, data_dir, data, &entry, path, error);
+    if (status != STATUS_OK) return status;
+    if (path[0])
+        status = matrix_read(path, &data->matrix, error);
+    else if (entry)
+        status = open_stand_in(r, entry, data, error);
+    else
+        status = generate(spec, &data->matrix, data->source, sizeof data->source, error);
+    return status == STATUS_OK && entry ? check_counts(entry, data, error) : status;
 }
 
 enum status dataset_open(const char *spec, const char *data_dir, dataset *data, error_text *error)
@@ -147,6 +157,20 @@ enum status dataset_open(const char *spec, const char *data_dir, dataset *data, 
     status = open_spec(&r, spec, data_dir, data, error);
     registry_free(&r);
     if (status != STATUS_OK) dataset_close(data);
+    return status;
+}
+
+enum status dataset_identify(const char *spec, const char *data_dir, dataset *data,
+                             error_text *error)
+{
+    registry r;
+    char path[PATH_BYTES];
+    const registry_entry *entry;
+    *data = (dataset){0};
+    enum status status = registry_load(&r, error);
+    if (status != STATUS_OK) return status;
+    status = identify(&r, spec, data_dir, data, &entry, path, error);
+    registry_free(&r);
     return status;
 }
 

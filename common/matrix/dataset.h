@@ -25,6 +25,8 @@ typedef struct dataset {
                        its path from there, without .smtx: layers have the same name in many */
     enum dataset_origin origin;
     char source[1024]; /* the file's path, or the generator with every parameter spelled out */
+    bool decoded; /* weights that a language model reads once for each token it decodes: they are
+                          multiplied by a few columns, and no cache holds them */
     csr_matrix matrix;
 } dataset;
 
@@ -35,6 +37,7 @@ const char *dataset_origin_name(enum dataset_origin origin);
  *   NULL                     the bundled sample
  *   arxiv, rnn.gru-2048-0.8  a name of datasets/registry.tsv, or of generated_sets.h: its file in data_dir (may be NULL),
  *                            then $SPMM_DATA_DIR, then datasets/data/; else its stand-in
+ *   stand-in:arxiv           the stand-in of that name, even where its file is here
  *   rand:... weights:...     a generator
  *   a path                   a file of any format in reader.h, or a lab-format base name
  * A registry name whose file disagrees with the registry's counts is an error, not a stand-in, and
@@ -43,6 +46,11 @@ const char *dataset_origin_name(enum dataset_origin origin);
  * $SPMM_REGISTRY names another registry; its data/ and samples/ then stand beside it. */
 enum status dataset_open(const char *spec, const char *data_dir, dataset *data, error_text *error);
 void dataset_close(dataset *data);
+
+/* The same without the matrix, which stays empty: nothing is read or generated, and nothing is to be
+ * closed. `source` of a stand-in is what the registry makes it of. */
+enum status dataset_identify(const char *spec, const char *data_dir, dataset *data,
+                             error_text *error);
 
 /* The matrices that `spec` stands for, each a spec for dataset_open:
  *   set:graphs           the members of a set, in registry order

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { NAME_BYTES = 48, SPEC_BYTES = 112 };
 
@@ -31,6 +32,7 @@ static void add(registry *r, const char *set, const char *name, int64_t rows, in
                                     .rows = rows,
                                     .cols = cols,
                                     .nnz = nnz,
+                                    .decoded = !strcmp(set, "llm"),
                                     .stand_in = t->stand_in};
 }
 
@@ -113,6 +115,34 @@ static void make_dlmc_like(registry *r)
             }
 }
 
+/* ---- the weights of language models ------------------------------------------------------------ */
+
+/* Rows and columns of the layers of language models on which SpInfer was measured. */
+static const int LLM_SHAPES[][2] = {
+    {8192, 29568},  {4096, 4096},  {32000, 5120}, {32000, 8192},  {28672, 8192},  {5120, 5120},
+    {5120, 13824},  {3584, 20480}, {4096, 11008}, {13824, 5120},  {8192, 8192},   {18944, 3584},
+    {14336, 4096},  {4096, 14336}, {8192, 28672}, {11008, 4096},  {32000, 4096},  {20480, 3584},
+    {3584, 18944},  {21504, 7168}, {7168, 7168},  {28672, 7168},  {7168, 28672},  {27648, 9216},
+    {9216, 9216},   {36864, 9216}, {9216, 36864}, {36864, 12288}, {12288, 12288}, {49152, 12288},
+    {12288, 49152},
+};
+
+/* "random": each weight is kept or not by itself. "quota": as many in each row, as Wanda prunes. */
+static void make_llm(registry *r)
+{
+    static const char *const prunings[][2] = {{"random", "uniform"}, {"quota", "quota"}};
+    char name[NAME_BYTES];
+    int seed = 0;
+    for (int k = 0; k < 2; k++)
+        for (size_t i = 0; i < sizeof LLM_SHAPES / sizeof LLM_SHAPES[0]; i++)
+            for (int percent = 40; percent <= 70; percent += 10) {
+                const int rows = LLM_SHAPES[i][0], cols = LLM_SHAPES[i][1];
+                snprintf(name, sizeof name, "llm.%dx%d-%s-%g", rows, cols, prunings[k][0],
+                         percent / 100.);
+                add(r, "llm", name, rows, cols, percent, prunings[k][1], ++seed);
+            }
+}
+
 /* ---- one shape, one property varied ----------------------------------------------------------- */
 
 /* The weights of an LSTM with 2048 hidden units: where does sparse overtake dense? */
@@ -143,6 +173,8 @@ static const generated_set SETS[] = {
     {"rnn", "rnn.{rnn,gru,lstm}-{1024,2048,4096,8192}-{0.7,0.8,0.9}", "32,128", make_rnn},
     {"dlmc-like", "LAYER-{random,magnitude,variational,l0}-{0.5,0.6,0.7,0.8,0.9,0.95,0.98}",
      "see datasets/README.md", make_dlmc_like},
+    {"llm", "llm.ROWSxCOLS-{random,quota}-{0.4,0.5,0.6,0.7}, 31 shapes", "8,16,32, L2 cold",
+     make_llm},
     {"sweep", "sweep-0.50, sweep-0.52 ... sweep-0.98", "128", make_sweep},
     {"cov", "cov-0.0, cov-0.1 ... cov-1.0", "128", make_cov},
 };

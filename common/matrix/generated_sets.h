@@ -1,6 +1,6 @@
 /*
  * generated_sets.h - the sets of problems that follow a rule, and are therefore not spelled out in
- * datasets/registry.tsv: set:rnn, set:dlmc-like, set:sweep, set:cov.
+ * datasets/registry.tsv: set:rnn, set:dlmc-like, set:llm, set:sweep, set:cov.
  *
  * Each problem is a registry entry like any other, with a generator as its stand-in: it is found,
  * listed, opened and labelled as one. datasets/README.md says where shapes and row lengths come from.

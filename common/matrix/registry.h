@@ -10,13 +10,15 @@
 #include "matrix/paths.h"
 #include "matrix/status.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct registry_entry {
     const char *name;        /* "arxiv" */
     const char *set;         /* "graphs": a member of set:graphs */
     int64_t rows, cols, nnz; /* exact */
-    const char *stand_in;    /* a generator ("weights:...") or a table's path beside the registry */
+    bool decoded;         /* weights that decoding a token reads once: few columns, cold caches */
+    const char *stand_in; /* a generator ("weights:...") or a table's path beside the registry */
 } registry_entry;
 
 typedef struct registry {

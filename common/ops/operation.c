@@ -1,15 +1,21 @@
 #include "ops/operation.h"
 
+#include <stdbool.h>
+
 static contender *first;
 
-/* Labs in ascending order, then the vendors (lab 0) as they come. */
+/* From the linker: the section of CONTENDER_REGISTER; both are NULL where nothing is in it. */
+extern const registration __start_registrations[] __attribute__((weak));
+extern const registration __stop_registrations[] __attribute__((weak));
+
+/* Labs and their parts in ascending order, then the vendors (lab 0) as they come. */
 static bool comes_after(const contender *a, const contender *b)
 {
     if (b->lab == 0) return false;
-    return a->lab == 0 || a->lab > b->lab;
+    return a->lab == 0 || a->lab > b->lab || (a->lab == b->lab && a->part > b->part);
 }
 
-void contender_register(contender *c, const operation *op)
+static void add(contender *c, const operation *op)
 {
     c->operation = op;
     contender **link = &first;
@@ -19,8 +25,25 @@ void contender_register(contender *c, const operation *op)
     *link = c;
 }
 
+/* The registered ones, once, and before any other: their order is the linker's. */
+static void collect(void)
+{
+    static bool done;
+    if (done) return;
+    done = true;
+    for (const registration *r = __start_registrations; r < __stop_registrations; r++)
+        add(r->contender, r->operation);
+}
+
+void contender_register(contender *c, const operation *op)
+{
+    collect();
+    add(c, op);
+}
+
 const contender *contenders(void)
 {
+    collect();
     return first;
 }
 

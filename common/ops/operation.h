@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-enum { MAX_TUNABLES = 6, MAX_TUNABLE_VALUES = 8, MAX_OPERANDS = 8 };
+enum { MAX_TUNABLES = 10, MAX_TUNABLE_VALUES = 8, MAX_OPERANDS = 8 };
 
 /* ---- contenders ------------------------------------------------------------------------------ */
 
@@ -38,6 +38,7 @@ struct problem;
 typedef struct contender {
     const struct operation *operation; /* set on registration */
     int lab;                           /* 1, 2, ...; 0 for a vendor's library */
+    int part;                          /* of a lab with several kernels: 0, 1, ... */
     const char *name;                  /* "shared_tiles", "cuSPARSE CSR_ALG2" */
     const char *summary;               /* one line: what it adds to the lab before */
     enum precision precision;          /* of operands and result: fp32 unless it says otherwise */
@@ -51,12 +52,29 @@ typedef struct contender {
     /* Optional. Why it cannot take this problem, in half a sentence; NULL: it can. */
     const char *(*unsuited)(const struct problem *p);
     tunable tunables[MAX_TUNABLES]; /* ends with the first without a name */
-    struct contender *next;         /* set on registration */
+    /* Optional. The settings that the tuner tries beside the contender's own choice, where all
+     * combinations are too many: a value a tunable, in order. */
+    const int (*shortlist)[MAX_TUNABLES];
+    int num_shortlisted;
+    struct contender *next; /* set on registration */
 } contender;
 
-/* Adds a contender to the list, sorted by lab number; vendors come last, in order of registration.
- * Called before main() by the REGISTER macro of each operation. */
+/* Adds a contender to the list, sorted by lab and part; vendors come last, in order of
+ * registration. */
 void contender_register(contender *c, const struct operation *operation);
+
+/* A contender that a source file brings to the program it is linked to. */
+typedef struct registration {
+    contender *contender;
+    const struct operation *operation;
+} registration;
+
+/* What the REGISTER macro of each operation is made of. contenders() finds what it leaves in the
+ * section: no code of a lab runs before main(), so that a grader can refuse any that would. */
+#define CONTENDER_REGISTER(lab, operation)                                                     \
+    __attribute__((used,                                                                       \
+                   section("registrations"))) static const registration registration_##lab = { \
+        &lab.base, &operation};
 
 /* The first contender of this program; the rest follow through ->next. */
 const contender *contenders(void);
@@ -124,6 +142,8 @@ typedef struct operation {
      * and release take. On error nothing is left allocated. */
     cudaError_t (*prepare)(const contender *c, const problem *p, void *const *d_inputs, int *tuning,
                            void **instance);
+    /* Points an instance at other dense inputs: those of A, and what prepare made of them, stay. */
+    void (*rebind)(void *instance, void *const *d_inputs);
     /* Enqueues one complete run: every element of d_output is defined afterwards. */
     cudaError_t (*run)(void *instance, void *d_output, cudaStream_t stream);
     void (*release)(void *instance);

@@ -315,6 +315,11 @@ static cudaError_t prepare(const contender *c, const problem *p, void *const *d_
     return cudaSuccess;
 }
 
+static void rebind(void *instance, void *const *d_inputs)
+{
+    ((spmm_instance *)instance)->d_B = d_inputs[B_DENSE];
+}
+
 static cudaError_t run(void *instance, void *d_output, cudaStream_t stream)
 {
     spmm_instance *self = instance;
@@ -339,6 +344,7 @@ const operation spmm_operation = {
     .cost = cost,
     .choose = choose,
     .prepare = prepare,
+    .rebind = rebind,
     .run = run,
     .release = release,
 };

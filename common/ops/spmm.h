@@ -54,6 +54,9 @@ typedef struct spmm_contender {
     cudaError_t (*run)(const spmm_plan *plan, const float *B, float *C, cudaStream_t stream);
     /* The same in a 16-bit precision, in place of run: B and C are __half or __nv_bfloat16. */
     cudaError_t (*run16)(const spmm_plan *plan, const void *B, void *C, cudaStream_t stream);
+    /* Optional. A has new values at the same address, and the pattern it had: brings a plan up to date
+     * that keeps values of its own. Without it a plan needs nothing of the kind. */
+    cudaError_t (*update_values)(spmm_plan *plan);
     /* Optional. Frees plan->state. */
     void (*release)(spmm_plan *plan);
 } spmm_contender;
@@ -63,12 +66,8 @@ extern const operation spmm_operation;
 /* Fills tuning[]: initial values, then what the contender's own rule says. */
 void spmm_choose(const spmm_contender *c, const row_stats *stats, int N, int *tuning);
 
-/* Registers `lab`, a static spmm_contender, before main() runs. */
-#define SPMM_REGISTER(lab)                                        \
-    __attribute__((constructor)) static void register_##lab(void) \
-    {                                                             \
-        contender_register(&lab.base, &spmm_operation);           \
-    }
+/* Registers `lab`, a static spmm_contender. */
+#define SPMM_REGISTER(lab) CONTENDER_REGISTER(lab, spmm_operation)
 
 #ifdef __cplusplus
 }

@@ -71,6 +71,12 @@ void order_fence(const lane *who, simt_scope scope);
 void order_strong_write(uintptr_t address, const lane *who, bool shared, bool update);
 void order_strong_read(uintptr_t address, const lane *who, bool shared);
 
+/* Barriers in shared memory (device/mbarrier.cuh): a thread arrives at one, or starts a bulk copy that
+ * counts for it; its phase has ended; a thread has waited for that. */
+void order_mbarrier_reached(const void *barrier, const lane *who);
+void order_mbarrier_ended(const void *barrier);
+void order_mbarrier_waited(const void *barrier, const lane *who);
+
 /* The number of the block that ran at `time`, in this launch. */
 uint64_t order_block_at(moment time);
 
@@ -78,6 +84,7 @@ struct order_marks {
     moment launch_start, block_start; /* of the current ones */
     moment barrier;                   /* the block's last, or its start */
     bool told;                        /* some thread of the block has read a message */
+    bool waited;                      /* or has waited for a barrier in shared memory */
 };
 extern order_marks order;
 /* The rest of is_over(). */
@@ -94,7 +101,7 @@ static inline bool is_over(event_of_thread before, const lane *me, bool shared)
         if (before.time < order.barrier || before.thread == me->number) return true;
         same_warp = before.thread / WARP_LANES == me->number / WARP_LANES;
     }
-    return (same_warp || order.told) && order_search(before, me);
+    return (same_warp || order.told || order.waited) && order_search(before, me);
 }
 
 /* ---- memcheck.cc ----------------------------------------------------------------------------- */

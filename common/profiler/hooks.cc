@@ -302,7 +302,7 @@ static void arrived(unsigned group)
     for (; done < p.list.size() && p.list[done].group < group; done++) {
         const pending_copy &c = p.list[done];
         lane *me = self->running;
-        if (profiler.memcheck) memcheck_async_arrived(self, me, c.shared, c.bytes);
+        if (profiler.memcheck) memcheck_async_arrived(c.shared, c.bytes);
         if (profiler.racecheck) racecheck_async_arrived(self, me, c.shared, c.bytes, c.site);
     }
     p.list.erase(p.list.begin(), p.list.begin() + (ptrdiff_t)done);
@@ -327,6 +327,81 @@ void simt_traced_async_wait_all(void)
     const unsigned group = ++pending[simt_worker->running->number].group;
     if (profiler.tracing) arrived(group);
 }
+}
+
+/* ---- barriers in shared memory ---------------------------------------------------------------- */
+
+static access barrier_access(const void *barrier, const void *site)
+{
+    worker *self = simt_worker;
+    return {(uintptr_t)barrier, 8, true, true, true, site, self, self->running, false};
+}
+
+/* An arrival, a wait or a bulk copy uses the barrier, which must have been made. */
+static access use_barrier(const void *barrier, const void *site)
+{
+    const access a = barrier_access(barrier, site);
+    if (profiler.tracing && profiler.memcheck) memcheck_access(&a);
+    return a;
+}
+
+extern "C" {
+
+void simt_traced_mbarrier_init(void *barrier, unsigned arrivals)
+{
+    access a = barrier_access(barrier, SIMT_CALLER);
+    a.atomic = false;
+    simt_mbarrier_init_at(barrier, arrivals, SIMT_CALLER);
+    if (!profiler.tracing) return;
+    if (profiler.memcheck) memcheck_access(&a);
+    if (profiler.racecheck) racecheck_mbarrier_init(&a);
+}
+
+void simt_traced_mbarrier_arrive(void *barrier, unsigned bytes)
+{
+    const access a = use_barrier(barrier, SIMT_CALLER);
+    if (profiler.tracing && profiler.racecheck) racecheck_mbarrier_reached(&a);
+    simt_mbarrier_arrive_at(barrier, bytes, SIMT_CALLER);
+}
+
+void simt_traced_mbarrier_wait(void *barrier, unsigned parity)
+{
+    const access a = use_barrier(barrier, SIMT_CALLER);
+    on_operation(OP_BARRIER, SIMT_CALLER);
+    simt_mbarrier_wait_at(barrier, parity, SIMT_CALLER);
+    if (profiler.tracing && profiler.racecheck) racecheck_mbarrier_waited(&a);
+}
+
+void simt_traced_bulk_copy(void *shared, const void *global, unsigned bytes, void *barrier)
+{
+    worker *self = simt_worker;
+    lane *me = self->running;
+    const void *site = SIMT_CALLER;
+    const access a = use_barrier(barrier, site);
+    const access from = {(uintptr_t)global, bytes, false, false, false, site, self, me, false};
+    const access to = {(uintptr_t)shared, bytes, true, true, false, site, self, me, false};
+    if (profiler.tracing && profiler.racecheck) {
+        racecheck_access(&from);
+        racecheck_access(&to);
+        racecheck_mbarrier_reached(&a);
+    }
+    /* The copy may arrive at once, if somebody waits for it. */
+    if (profiler.tracing && profiler.memcheck) memcheck_async_start(&from, &to);
+    simt_bulk_copy_at(shared, global, bytes, barrier, site);
+    on_operation(OP_ASYNC_COPY, site);
+    if (profiler.tracing && profiler.count)
+        price_bulk_copy(me->home->number, from.address, bytes, site);
+}
+}
+
+void hooks_bulk_arrived(const void *shared, size_t bytes)
+{
+    if (profiler.tracing && profiler.memcheck) memcheck_async_arrived((uintptr_t)shared, bytes);
+}
+
+void hooks_phase_ended(const void *barrier)
+{
+    if (profiler.tracing && profiler.racecheck) racecheck_mbarrier_ended(barrier);
 }
 
 void hooks_block_begins(void)

@@ -350,7 +350,7 @@ void memcheck_async_start(const access *from, const access *to)
     });
 }
 
-void memcheck_async_arrived(worker *, lane *, uintptr_t shared, unsigned bytes)
+void memcheck_async_arrived(uintptr_t shared, size_t bytes)
 {
     change_notes(shared, bytes, [](byte_notes *n, uint8_t which) {
         which &= n->arriving;

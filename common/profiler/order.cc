@@ -5,7 +5,8 @@
  *   in a thread         the program
  *   in a warp           __syncwarp, for the lanes of its mask; not shuffles, votes or mma, which
  *                       exchange registers and order no memory
- *   in a block          __syncthreads
+ *   in a block          __syncthreads; barriers in shared memory (mbarrier), for those who arrive
+ *                       before a phase ends, and those who wait for its end
  *   between blocks      nothing but a message
  *   between launches    everything: launches of one stream follow each other
  *
@@ -20,7 +21,9 @@
  *
  * Barriers are cheap to follow: all that happened in the block before the last one is over, so that
  * one moment is enough. The same for a warp and __syncwarp() with a full mask. After one with a
- * partial mask every lane has a clock for each of the others, 32 x 32 moments for the warp.
+ * partial mask every lane has a clock for each of the others, 32 x 32 moments for the warp. Once a
+ * block uses barriers in shared memory each of its threads has one for every other. What a bulk copy
+ * writes counts as done by the thread that started it, when it started it.
  */
 #include "profiler/checks.h"
 
@@ -93,6 +96,15 @@ std::deque<flag> flags; /* of this launch; they stay where they are */
 typedef std::unordered_map<uintptr_t, flag *> flag_board;
 flag_board global_flags, shared_flags;
 
+/* What thread t did before clock[t] is over. */
+typedef std::vector<moment> block_clock;
+block_clock clocks[MAX_BLOCK_THREADS]; /* of each thread; empty: it knows of nobody */
+struct phase_clocks {
+    block_clock ended,
+        current; /* for who waits: of past phases, and of the one that has not ended */
+};
+std::map<const void *, phase_clocks> mbarriers; /* of this block */
+
 std::vector<std::pair<moment, uint64_t>> blocks; /* when each block of this launch began */
 
 } // namespace
@@ -121,6 +133,11 @@ void order_block_begin(uint64_t number)
     blocks.push_back({order.block_start, number});
     first_receipt = receipts.size();
     order.told = false;
+    if (order.waited || !mbarriers.empty())
+        for (block_clock &c : clocks)
+            c.clear();
+    order.waited = false;
+    mbarriers.clear();
     shared_flags.clear();
     for (warp_order &w : warps) {
         w.synced = order.block_start;
@@ -136,6 +153,55 @@ uint64_t order_block_at(moment time)
 {
     auto later = std::upper_bound(blocks.begin(), blocks.end(), std::make_pair(time, ~(uint64_t)0));
     return later == blocks.begin() ? 0 : (--later)->second;
+}
+
+/* ---- barriers in shared memory --------------------------------------------------------------- */
+
+static void learn(block_clock *mine, const block_clock &theirs)
+{
+    if (mine->size() < theirs.size()) mine->resize(theirs.size());
+    for (size_t t = 0; t < theirs.size(); t++)
+        (*mine)[t] = std::max((*mine)[t], theirs[t]);
+}
+
+static void learn_of(block_clock *mine, unsigned thread, moment until)
+{
+    if (mine->size() <= thread) mine->resize(thread + 1);
+    (*mine)[thread] = std::max((*mine)[thread], until);
+}
+
+/* Lanes that meet know what any of them knew. */
+static void share_clocks(const warp *w, uint32_t mask)
+{
+    block_clock together;
+    for (uint32_t set = mask; set; set &= set - 1)
+        learn(&together, clocks[w->number * WARP_LANES + lowest(set)]);
+    for (uint32_t set = mask; set; set &= set - 1)
+        clocks[w->number * WARP_LANES + lowest(set)] = together;
+}
+
+void order_mbarrier_reached(const void *barrier, const lane *who)
+{
+    block_clock &said = mbarriers[barrier].current;
+    const warp_order &w = warps[who->home->number];
+    learn(&said, clocks[who->number]);
+    for (unsigned l = 0; l < WARP_LANES; l++)
+        learn_of(&said, who->home->number * WARP_LANES + l,
+                 w.partial ? std::max(w.synced, w.known[who->index][l]) : w.synced);
+    learn_of(&said, who->number, tick());
+}
+
+void order_mbarrier_ended(const void *barrier)
+{
+    phase_clocks &b = mbarriers[barrier];
+    learn(&b.ended, b.current);
+    b.current.clear();
+}
+
+void order_mbarrier_waited(const void *barrier, const lane *who)
+{
+    order.waited = true;
+    learn(&clocks[who->number], mbarriers[barrier].ended);
 }
 
 /* ---- barriers, __syncwarp, fences ------------------------------------------------------------ */
@@ -154,6 +220,7 @@ void order_syncwarp(const warp *w, uint32_t mask)
     for (int s = 0; s < SCOPES; s++)
         o.known_fence[s] = o.fence[s];
     mask &= w->present;
+    if (order.waited) share_clocks(w, mask);
     if (mask == w->present) {
         o.synced = now;
         o.partial = false;
@@ -256,6 +323,8 @@ void order_strong_read(uintptr_t address, const lane *who, bool shared)
 static bool over_in_block(event_of_thread before, const lane *me)
 {
     if (before.time < order.barrier || before.thread == me->number) return true;
+    const block_clock &clock = clocks[me->number];
+    if (before.thread < clock.size() && before.time < clock[before.thread]) return true;
     if (before.thread / WARP_LANES != me->home->number) return false;
     const warp_order &w = warps[me->home->number];
     return before.time < w.synced ||

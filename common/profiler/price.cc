@@ -24,14 +24,14 @@ static site_counters sites[MAX_SITES];
 static uint16_t used[MAX_SITES]; /* in the order of their first use */
 static size_t used_count;
 
-static access_counters *counters_of(const warp_step *s)
+static access_counters *counters_of(const void *site, event_kind kind, unsigned size)
 {
-    const uintptr_t key = (uintptr_t)s->site * 8 + s->kind;
+    const uintptr_t key = (uintptr_t)site * 8 + kind;
     unsigned i = (uint32_t)(key * 2654435761u) >> 20; /* 12 bits */
-    while (sites[i].site && (sites[i].site != s->site || sites[i].kind != s->kind))
+    while (sites[i].site && (sites[i].site != site || sites[i].kind != kind))
         i = (i + 1) % MAX_SITES;
     if (!sites[i].site && used_count < MAX_SITES - 1) {
-        sites[i] = {s->site, s->kind, s->size, {}};
+        sites[i] = {site, kind, size, {}};
         used[used_count++] = (uint16_t)i;
     }
     return &sites[i].n;
@@ -181,6 +181,36 @@ static void price_shared(const warp_step *s, access_counters *n)
     machine_step(s->warp);
 }
 
+/* ---- bulk copies ----------------------------------------------------------------------------- */
+
+/* They are no warp's load and store: a unit of its own carries them out while the warp goes on. So they
+ * count as requests and bytes, but not as steps. */
+void price_bulk_copy(unsigned warp, uintptr_t global, unsigned bytes, const void *site)
+{
+    size_t all;
+    const uint64_t first = (global - simt_memory_begin(&all)) / SECTOR_BYTES;
+    const uint64_t end =
+        (global - simt_memory_begin(&all) + bytes + SECTOR_BYTES - 1) / SECTOR_BYTES;
+    access_counters *const load = counters_of(site, GLOBAL_LOAD, SECTOR_BYTES);
+    access_counters *const store = counters_of(site, SHARED_STORE, SECTOR_BYTES);
+    for (access_counters *n : {load, store}) {
+        n->requests++;
+        n->lanes++;
+        n->bytes += bytes;
+    }
+    load->cost += (int64_t)(end - first);
+    load->ideal += units(bytes, SECTOR_BYTES);
+    store->cost += units(bytes, BANKS * BANK_BYTES);
+    store->ideal += units(bytes, BANKS * BANK_BYTES);
+    for (uint64_t at = first; at < end;) {
+        uint64_t sectors[WARP_LANES];
+        unsigned count = 0;
+        while (count < WARP_LANES && at < end)
+            sectors[count++] = at++;
+        machine_request(warp, GLOBAL_LOAD, sectors, count, 16);
+    }
+}
+
 /* ---- steps ----------------------------------------------------------------------------------- */
 
 void price_step(const warp_step *s)
@@ -195,7 +225,7 @@ void price_step(const warp_step *s)
     }
     totals.memory_steps++;
     totals.memory_lanes += s->count;
-    access_counters *n = counters_of(s);
+    access_counters *n = counters_of(s->site, s->kind, s->size);
     n->requests++;
     n->lanes += s->count;
     n->bytes += s->bytes;

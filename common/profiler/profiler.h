@@ -63,9 +63,18 @@ void racecheck_access(const access *a);
  * be of any size up to that of `to`. The copy may write at any time from start to arrival, so both
  * are writes to racecheck: it is told of the first as of any access. */
 void memcheck_async_start(const access *from, const access *to);
-void memcheck_async_arrived(worker *self, lane *who, uintptr_t shared, unsigned bytes);
+void memcheck_async_arrived(uintptr_t shared, size_t bytes);
 void racecheck_async_arrived(worker *self, lane *who, uintptr_t shared, unsigned bytes,
                              const void *site);
+
+/* Barriers in shared memory: `barrier` is an access to the 8 bytes of one, by the thread that makes
+ * it; that arrives, or starts a bulk copy that counts for it (before that is done); that has waited.
+ * A bulk copy may write from its start on, and is over for those who have waited: its start is the
+ * one write that racecheck is told of. */
+void racecheck_mbarrier_init(const access *barrier);
+void racecheck_mbarrier_reached(const access *barrier);
+void racecheck_mbarrier_waited(const access *barrier);
+void racecheck_mbarrier_ended(const void *barrier);
 
 /* All lanes of `mask` that have not exited have met in __syncwarp; all threads of the block at
  * __syncthreads; one thread has passed a fence. */
@@ -107,6 +116,9 @@ void names_forget(void);
 
 /* Forgets what waits or is on its way in hooks.cc. */
 void hooks_block_begins(void);
+/* As in struct observer. */
+void hooks_bulk_arrived(const void *shared, size_t bytes);
+void hooks_phase_ended(const void *barrier);
 
 /* ---- counting: warp_log.cc, price.cc --------------------------------------------------------- */
 
@@ -144,6 +156,8 @@ struct warp_step {
 
 /* Counts it, and passes global accesses on to the machine model. */
 void price_step(const warp_step *step);
+/* A bulk copy by one thread: a load and a store of whole sectors and wavefronts. */
+void price_bulk_copy(unsigned warp, uintptr_t global, unsigned bytes, const void *site);
 /* The counters since the last launch began; one entry of `sites` for each instruction and kind. */
 struct site_counters {
     const void *site;

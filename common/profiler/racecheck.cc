@@ -179,13 +179,15 @@ static inline bool check_word(cell *c, record mine, const access *a, bool known)
     return culprit != nullptr;
 }
 
-void racecheck_access(const access *a)
+static bool is_watched(const access *a)
 {
-    if (__builtin_expect(time_now == END_OF_TIME || a->address >> 47, 0)) return;
+    if (__builtin_expect(time_now == END_OF_TIME || a->address >> 47, 0)) return false;
     /* What nobody may write needs no watching; whoever writes it all the same, memcheck finds. */
-    if (!a->write && !a->shared && is_read_only(a->address)) return;
-    const bool strong = a->atomic || a->is_volatile;
-    if (strong && (a->atomic || !a->write)) order_strong_read(a->address, a->who, a->shared);
+    return a->write || a->shared || !is_read_only(a->address);
+}
+
+static void check_words(const access *a, bool strong)
+{
     record mine = {time_now, a->who->number, strong, 0, site_number(a->site)};
     const uintptr_t end = a->address + a->size;
     bool racing = false;
@@ -194,6 +196,14 @@ void racecheck_access(const access *a)
         mine.bytes = ((1u << (next - at)) - 1) << at % WORD;
         racing |= check_word(cells.at(at), mine, a, racing); /* one finding for all of its words */
     }
+}
+
+void racecheck_access(const access *a)
+{
+    if (!is_watched(a)) return;
+    const bool strong = a->atomic || a->is_volatile;
+    if (strong && (a->atomic || !a->write)) order_strong_read(a->address, a->who, a->shared);
+    check_words(a, strong);
     if (strong && a->write) order_strong_write(a->address, a->who, a->shared, a->atomic);
 }
 
@@ -202,6 +212,28 @@ void racecheck_async_arrived(worker *self, lane *who, uintptr_t shared, unsigned
 {
     const access to = {shared, bytes, true, true, false, site, self, who};
     racecheck_access(&to);
+}
+
+void racecheck_mbarrier_init(const access *barrier)
+{
+    if (is_watched(barrier)) check_words(barrier, false);
+}
+
+void racecheck_mbarrier_reached(const access *barrier)
+{
+    if (is_watched(barrier)) check_words(barrier, true);
+    order_mbarrier_reached((const void *)barrier->address, barrier->who);
+}
+
+void racecheck_mbarrier_waited(const access *barrier)
+{
+    if (is_watched(barrier)) check_words(barrier, true);
+    order_mbarrier_waited((const void *)barrier->address, barrier->who);
+}
+
+void racecheck_mbarrier_ended(const void *barrier)
+{
+    order_mbarrier_ended(barrier);
 }
 
 void racecheck_syncwarp(worker *, warp *w, uint32_t mask)

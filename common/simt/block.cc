@@ -82,7 +82,7 @@ static void begin_block(worker *self, uint64_t number)
         unsigned left = job->block_threads - i * WARP_LANES;
         w->number = i;
         w->present = w->fresh = left >= WARP_LANES ? ~0u : (1u << left) - 1;
-        w->ready = w->at_barrier = w->exited = w->open = 0;
+        w->ready = w->at_barrier = w->at_mbarrier = w->exited = w->open = 0;
     }
     simt_shared_poison(self);
 }
@@ -97,7 +97,7 @@ static bool run_block(worker *self)
             progress |= run_warp(self, &self->warps[turn]);
             if (__builtin_expect(self->failed.error, 0)) return false;
         }
-        if (self->threads_exited == threads) return true;
+        if (self->threads_exited == threads) return simt_mbarriers_finish(self);
         if (self->barrier_waiting && self->barrier_waiting + self->threads_exited == threads) {
             if (!release_barrier(self)) return false;
         } else if (!progress) {

@@ -68,6 +68,7 @@ void simt_abandon_lanes(worker *self)
         for (meeting &m : w.meetings)
             m.arrived = 0;
     simt_async_forget(self);
+    simt_mbarriers_forget(self);
     self->failed = {};
     self->fault.signal = 0;
     self->timed_out = 0;

@@ -173,6 +173,7 @@ extern "C" void simt_launch(const simt_launch_config *config, void (*entry)(void
     /* Waking other OS threads takes longer than 1024 empty CUDA threads do. */
     bool small = job.blocks == 1 || job.blocks * job.block_threads <= 1024;
     job.threads = small ? 1 : (int)min(job.blocks, (uint64_t)simt_settings.threads);
+    simt_memory_open();
     if (simt_observer) simt_observer->launch_begins(&job);
     simt_watch_begin();
     if (job.threads == 1)
@@ -181,4 +182,5 @@ extern "C" void simt_launch(const simt_launch_config *config, void (*entry)(void
         simt_work_together(&job);
     simt_watch_end();
     if (simt_observer) simt_observer->launch_ends(&job);
+    simt_memory_close();
 }

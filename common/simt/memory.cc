@@ -37,8 +37,10 @@ struct allocation {
 
 struct arena {
     std::mutex lock;
-    uintptr_t begin, end; /* reserved; 0 until the first allocation */
-    uintptr_t next;       /* where to look for room */
+    enum simt_host_access host; /* what it may do */
+    unsigned opened;            /* launches, copies and fills at work */
+    uintptr_t begin, end;       /* reserved; 0 until the first allocation */
+    uintptr_t next;             /* where to look for room */
     unsigned count;
     size_t unasked; /* allocated since the system was last asked what is available */
     std::map<uintptr_t, allocation> known; /* by `pages`; freed ones until their room is reused */
@@ -104,6 +106,49 @@ static bool fits(size_t bytes)
     return bytes <= available - available / 32;
 }
 
+static bool is_within_reach(void)
+{
+    return device.host == SIMT_HOST_EVERYTHING || device.opened;
+}
+
+static void protect(const allocation &a)
+{
+    if (!a.freed)
+        mprotect((void *)a.pages, a.page_bytes,
+                 is_within_reach() ? PROT_READ | PROT_WRITE : PROT_NONE);
+}
+
+static void protect_all(void)
+{
+    for (const auto &entry : device.known)
+        protect(entry.second);
+}
+
+extern "C" void simt_host_access(enum simt_host_access allowed)
+{
+    std::lock_guard<std::mutex> guard(device.lock);
+    const bool before = is_within_reach();
+    device.host = allowed;
+    if (is_within_reach() != before) protect_all();
+}
+
+void simt_memory_open(void)
+{
+    std::lock_guard<std::mutex> guard(device.lock);
+    if (device.opened++ == 0 && device.host != SIMT_HOST_EVERYTHING) protect_all();
+}
+
+void simt_memory_close(void)
+{
+    std::lock_guard<std::mutex> guard(device.lock);
+    if (--device.opened == 0 && device.host != SIMT_HOST_EVERYTHING) protect_all();
+}
+
+bool simt_memory_is_sealed(void)
+{
+    return device.host == SIMT_HOST_NOTHING;
+}
+
 cudaError_t simt_memory_allocate(void **pointer, size_t bytes)
 {
     *pointer = nullptr;
@@ -124,6 +169,7 @@ cudaError_t simt_memory_allocate(void **pointer, size_t bytes)
     memset(pages, 0xff, a.page_bytes);
     a.number = ++device.count;
     device.known[a.pages] = a;
+    if (!is_within_reach()) protect(a);
     if (simt_observer) simt_observer->allocated((void *)a.start, bytes);
     *pointer = (void *)a.start;
     return cudaSuccess;

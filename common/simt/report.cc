@@ -60,6 +60,7 @@ static void list_waiting(const worker *self)
     for (unsigned i = 0; i < self->warps_used; i++) {
         const warp *w = &self->warps[i];
         list_groups(w, w->at_barrier, "__syncthreads", 0);
+        list_groups(w, w->at_mbarrier, "mbarrier.try_wait", 0);
         for (uint32_t open = w->open; open; open &= open - 1) {
             const meeting *m = &w->meetings[lowest(open)];
             list_groups(w, m->arrived, m->what->name,

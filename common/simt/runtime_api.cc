@@ -143,8 +143,12 @@ static cudaError_t copy(void *to, const void *from, size_t bytes, enum cudaMemcp
         if (!(from_device ? may_be_device(from) : may_be_host(from))) return cudaErrorInvalidValue;
     }
     if (!range_exists(to, bytes) || !range_exists(from, bytes)) return cudaErrorInvalidValue;
+    if (simt_memory_is_sealed() && simt_memory_holds(to) != simt_memory_holds(from))
+        return cudaErrorNotPermitted;
+    simt_memory_open();
     memmove(to, from, bytes);
     if (simt_observer) simt_observer->copied(to, from, bytes);
+    simt_memory_close();
     return cudaSuccess;
 }
 
@@ -200,8 +204,10 @@ cudaError_t cudaMemset(void *pointer, int value, size_t bytes)
     if (bytes == 0) return cudaSuccess;
     if (!may_be_device(pointer) || !range_exists(pointer, bytes))
         return simt_error(cudaErrorInvalidValue);
+    simt_memory_open();
     memset(pointer, value, bytes);
     if (simt_observer) simt_observer->written(pointer, bytes);
+    simt_memory_close();
     return cudaSuccess;
 }
 

@@ -7,7 +7,7 @@
  *   fiber.cc, fiber.h  stacks, the start and end of a CUDA thread; handing over to the next
  *   switch_*.S         the context switch itself
  *   warp.cc            shuffles, votes, matches, reductions
- *   mma.cc, async_copy.cc, atomics.cc   the instructions of those names
+ *   mma.cc, async_copy.cc, mbarrier.cc, atomics.cc   the instructions of those names
  *   memory.cc          device memory
  *   shared_memory.cc   a block's shared memory
  *   fault.cc           signals, misaligned accesses and the time limit
@@ -79,11 +79,12 @@ struct meeting {
 
 struct warp {
     unsigned number;
-    /* Sets of lanes. Those in none of the next four wait in a meeting. */
-    uint32_t present;    /* all lanes of the warp: fewer than 32 in the last warp of some blocks */
-    uint32_t fresh;      /* not yet started */
-    uint32_t ready;      /* can run, or runs */
-    uint32_t at_barrier; /* wait in __syncthreads */
+    /* Sets of lanes. Those in none of the next five wait in a meeting. */
+    uint32_t present;     /* all lanes of the warp: fewer than 32 in the last warp of some blocks */
+    uint32_t fresh;       /* not yet started */
+    uint32_t ready;       /* can run, or runs */
+    uint32_t at_barrier;  /* wait in __syncthreads */
+    uint32_t at_mbarrier; /* wait for a phase of a barrier in shared memory */
     uint32_t exited;
     uint32_t open; /* meetings somebody waits in */
     lane *lanes[WARP_LANES];
@@ -147,6 +148,7 @@ struct worker {
     unsigned char *thread_local_block;  /* what static __shared__ variables are offsets into */
     size_t thread_local_bytes;
     struct async_queue *async_queues; /* one a thread of the block, NULL until first used */
+    struct mbarrier_board *mbarriers; /* NULL until first used */
 
     lane *stacks[MAX_BLOCK_THREADS];      /* all there are */
     lane *idle_stacks[MAX_BLOCK_THREADS]; /* those no lane runs on */
@@ -197,6 +199,9 @@ struct observer {
     void (*block_ends)(worker *self);
     /* No lane of `w` goes on for now: each waits, has exited or has yielded. */
     void (*warp_stops)(worker *self, warp *w);
+    /* A bulk copy has arrived; a phase of a barrier in shared memory has ended. */
+    void (*bulk_arrived)(const void *shared, size_t bytes);
+    void (*phase_ended)(const void *barrier);
     /* self->failed says why the launch is abandoned. Whether the observer tells the user: else it
      * is printed. */
     bool (*failed)(const worker *self);
@@ -248,12 +253,23 @@ void simt_ldmatrix_at(uint32_t *fragments, const void *row, int count, bool tran
                       const void *site);
 void simt_async_copy_start_at(void *shared, const void *global, int bytes, int source_bytes,
                               const void *site);
+void simt_mbarrier_init_at(void *barrier, unsigned arrivals, const void *site);
+void simt_mbarrier_arrive_at(void *barrier, unsigned bytes, const void *site);
+void simt_mbarrier_wait_at(void *barrier, unsigned parity, const void *site);
+void simt_bulk_copy_at(void *shared, const void *global, unsigned bytes, void *barrier,
+                       const void *site);
 
-/* ---- memory: memory.cc, shared_memory.cc, async_copy.cc ------------------------------------- */
+/* ---- memory: memory.cc, shared_memory.cc, async_copy.cc, mbarrier.cc ------------------------ */
 
 cudaError_t simt_memory_allocate(void **pointer, size_t bytes);
 cudaError_t simt_memory_free(void *pointer);
 void simt_memory_free_all(void);
+/* Around what launches, copies and fills do with device memory: a no-op unless the host is kept out
+ * of it (simt_host_access). They nest. */
+void simt_memory_open(void);
+void simt_memory_close(void);
+/* Whether copies between host and device are forbidden. */
+bool simt_memory_is_sealed(void);
 bool simt_memory_holds(const void *pointer);
 /* Whether the range lies in one live allocation. */
 bool simt_memory_valid(const void *pointer, size_t bytes);
@@ -281,6 +297,10 @@ bool simt_shared_holds(const worker *self, const void *pointer, size_t bytes);
 /* The running thread has ended: what it copied arrives. Only if there are queues. */
 void simt_async_finish(worker *self);
 void simt_async_forget(worker *self);
+/* All threads of the block have ended: false, with the reason in self->failed, if a bulk copy is
+ * still on its way. */
+bool simt_mbarriers_finish(worker *self);
+void simt_mbarriers_forget(worker *self);
 
 /* ---- failures: report.cc, fault.cc, source_line.cc, symbols.cc ----------------------------- */
 

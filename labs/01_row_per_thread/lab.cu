@@ -18,7 +18,7 @@ static __global__ void spmm_row_per_thread_kernel(int rows, int N, const int *__
 {
     const int row = blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= rows) return;
-    /* BEGIN STUDENT */
+    /* BEGIN STUDENT: for each column of C, walk the row's nonzeros and store the sum */
     for (int j = 0; j < N; j++) {
         float sum = 0;
         for (int k = row_ptr[row]; k < row_ptr[row + 1]; k++)

@@ -23,7 +23,7 @@ static __global__ void spmm_warp_per_row_kernel(int rows, int N, const int *__re
     const int row = blockIdx.x * WARPS + warp;
     const int j = blockIdx.y * WARP_SIZE + lane;
     if (row >= rows || j >= N) return;
-    /* BEGIN STUDENT */
+    /* BEGIN STUDENT: walk the row's nonzeros for column j alone; store one element of C */
     float sum = 0;
     for (int k = row_ptr[row]; k < row_ptr[row + 1]; k++)
         sum += values[k] * B[(size_t)col_idx[k] * N + j];

@@ -27,7 +27,7 @@ static __global__ void spmm_shared_tiles_kernel(int rows, int N, const int *__re
     const int row = blockIdx.x * WARPS + warp;
     const int j = blockIdx.y * WARP_SIZE + lane;
     if (row >= rows) return; /* the whole warp leaves: no lane is missed at a barrier */
-    /* BEGIN STUDENT */
+    /* BEGIN STUDENT: stage 32 nonzeros at a time, multiply from the tile; mind both barriers */
     const int end = row_ptr[row + 1],
               column = min(j, N - 1); /* lanes beyond N only help to load A */
     float sum = 0;

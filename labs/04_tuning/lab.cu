@@ -34,7 +34,7 @@ static __global__ void __launch_bounds__(BLOCK, THREADS_PER_SM / BLOCK)
     const int row = blockIdx.x * WARPS + warp;
     const int j = (blockIdx.y * WARP_SIZE + lane) * C; /* this lane's columns: j .. j + C - 1 */
     if (row >= rows) return;
-    /* BEGIN STUDENT */
+    /* BEGIN STUDENT: stage TILE nonzeros, then compute C neighbouring columns with vector loads */
     const int end = row_ptr[row + 1], column = min(j, N - C);
     float sum[C] = {};
     for (int start = row_ptr[row]; start < end; start += TILE) {

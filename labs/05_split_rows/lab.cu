@@ -43,6 +43,7 @@ static __device__ void segment_sum(const product &p, int start, int end, int j, 
     extern __shared__ int2 tiles[]; /* (column, value) pairs, p.tile for each warp */
     int2 *const tile = tiles + threadIdx.x / WARP_SIZE * p.tile;
     const int lane = threadIdx.x % WARP_SIZE, group = lane / LANES;
+    /* BEGIN STUDENT: lab 4's loop, shared by GROUPS groups of lanes; then add up their sums */
     const int column = min(j, p.N - C); /* lanes beyond N only help to load A */
     for (; start < end; start += p.tile) {
         const int count = min(p.tile, end - start);
@@ -73,6 +74,7 @@ static __device__ void segment_sum(const product &p, int start, int end, int j, 
 #pragma unroll
         for (int c = 0; c < C; c++)
             sum[c] += __shfl_xor_sync(FULL_MASK, sum[c], distance);
+    /* END STUDENT */
 }
 
 /* One warp per row: its first `split` nonzeros, stored. */
@@ -83,7 +85,7 @@ static __global__ void __launch_bounds__(BLOCK, THREADS_PER_SM / BLOCK)
     const int row = blockIdx.x * WARPS + threadIdx.x / WARP_SIZE;
     const int lane = threadIdx.x % WARP_SIZE, j = (blockIdx.y * LANES + lane % LANES) * C;
     if (row >= rows) return;
-    /* BEGIN STUDENT */
+    /* BEGIN STUDENT: sum the row's first `split` nonzeros and store, for empty rows too */
     const int start = p.row_ptr[row], length = p.row_ptr[row + 1] - start;
     float sum[C] = {};
     segment_sum<C, LANES>(p, start, start + min(length, p.split), j, sum);
@@ -99,7 +101,7 @@ static __global__ void __launch_bounds__(BLOCK, THREADS_PER_SM / BLOCK)
     const int tail = blockIdx.x * WARPS + threadIdx.x / WARP_SIZE;
     const int lane = threadIdx.x % WARP_SIZE, j = (blockIdx.y * LANES + lane % LANES) * C;
     if (tail >= tails.count) return;
-    /* BEGIN STUDENT */
+    /* BEGIN STUDENT: sum this tail's nonzeros and add them to C with atomics */
     const int row = tails.d_row[tail], start = tails.d_start[tail];
     const int length = p.row_ptr[row + 1] - start;
     float sum[C] = {};

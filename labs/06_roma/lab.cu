@@ -54,7 +54,7 @@ static __device__ __forceinline__ void stage(const product &p, int at, int start
 {
     const int lane = threadIdx.x % WARP_SIZE;
     const unsigned scale = PRESCALE ? p.stride : 1, own = p.col_idx[start];
-    /* BEGIN STUDENT */
+    /* BEGIN STUDENT: load a tile of A: masked vectors from an aligned start (ROMA), or singly */
     if constexpr (ROMA) { /* at and k are multiples of A_VECTOR */
         const int i = lane * A_VECTOR, k = at + i;
         unsigned col[A_VECTOR] = {};
@@ -93,7 +93,7 @@ static __device__ __forceinline__ void multiply(const product &p, const nonzeros
     constexpr int READ = COUNT < 4 ? COUNT : 4; /* places of a tile that one load brings */
     unsigned col[COUNT / READ][READ];
     float value[COUNT / READ][READ], b[COUNT][PARTS][WIDE];
-    /* BEGIN STUDENT */
+    /* BEGIN STUDENT: issue all loads of B of this batch, then multiply and add */
 #pragma unroll
     for (int u = 0; u < COUNT; u++) {
         if (u % READ == 0) load_vector_plain(col[u / READ], &tile.col[k + u]);
@@ -129,7 +129,7 @@ static __global__ void __launch_bounds__(BLOCK, shape<V>::BLOCKS)
     const float *const B =
         p.B + min(j, p.N - WIDE); /* lanes beyond N load what the last one does */
     nonzeros &tile = tiles[warp];
-    /* BEGIN STUDENT */
+    /* BEGIN STUDENT: align the start, walk the row's tiles and the residue, store the sums */
     const int start = p.row_ptr[row], end = p.row_ptr[row + 1];
     float sum[PARTS][WIDE] = {};
     for (int at = ROMA && start < end ? start & -A_VECTOR : start; at < end; at += TILE) {

@@ -55,7 +55,7 @@ static __device__ __forceinline__ void stage(const product &p, int at, int start
 {
     const int lane = threadIdx.x % WIDTH;
     const unsigned scale = PRESCALE ? p.stride : 1, own = p.col_idx[start];
-    /* BEGIN STUDENT */
+    /* BEGIN STUDENT: load a tile of A for this subwarp: vectors from an aligned start, masked */
     const int i = lane * A_VECTOR, k = at + i; /* multiples of A_VECTOR, both */
     unsigned col[A_VECTOR] = {};
     float value[A_VECTOR] = {};
@@ -85,7 +85,7 @@ static __device__ __forceinline__ void multiply(const product &p, const nonzeros
     constexpr int READ = COUNT < 4 ? COUNT : 4; /* places of a tile that one load brings */
     unsigned col[COUNT / READ][READ];
     float value[COUNT / READ][READ], b[COUNT][PARTS][WIDE];
-    /* BEGIN STUDENT */
+    /* BEGIN STUDENT: issue all loads of B of this batch, then multiply and add */
 #pragma unroll
     for (int u = 0; u < COUNT; u++) {
         if (u % READ == 0) load_vector_plain(col[u / READ], &tile.col[k + u]);
@@ -123,7 +123,7 @@ static __global__ void __launch_bounds__(BLOCK, shape<V>::BLOCKS)
     const float *const B =
         p.B + min(j, p.N - WIDE); /* lanes beyond N load what the last one does */
     nonzeros<WIDTH> &tile = tiles[subwarp];
-    /* BEGIN STUDENT */
+    /* BEGIN STUDENT: walk the row's tiles with this subwarp's mask, store the sums */
     const int start = p.row_ptr[row], end = p.row_ptr[row + 1];
     float sum[PARTS][WIDE] = {};
     for (int at = start < end ? start & -A_VECTOR : start; at < end; at += tile.TILE) {

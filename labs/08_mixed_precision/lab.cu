@@ -100,7 +100,7 @@ static __global__ void __launch_bounds__(BLOCK, blocks_per_sm(BATCH))
     const int j = (blockIdx.y * WIDTH + lane) * C;
     const bool is_piece = (int)blockIdx.x < p.num_pieces;
     float sum[C] = {};
-    /* BEGIN STUDENT */
+    /* BEGIN STUDENT: find this subwarp's row or piece, gather in fp32, round once, store */
     int row = -1, start = 0, end = 0; /* of a subwarp beyond the last row, or of a listed row */
     if (is_piece) {
         start = p.pieces[blockIdx.x].start + subwarp * CHUNK;

@@ -11,6 +11,7 @@
 #include "device/occupancy.cuh"
 #include "device/vec.cuh"
 #include "device/warp.cuh"
+#include "lane_groups.cuh"
 
 #include <stdlib.h>
 
@@ -63,18 +64,6 @@ template <int LANES, int V, int K> struct lane_columns {
     }
 };
 
-template <int K, int V>
-static __device__ __forceinline__ void multiply_add(float (&sum)[K][V], int value_bits,
-                                                    const float (&b)[K][V])
-{
-    const float value = __int_as_float(value_bits);
-#pragma unroll
-    for (int k = 0; k < K; k++)
-#pragma unroll
-        for (int v = 0; v < V; v++)
-            sum[k][v] += value * b[k][v];
-}
-
 template <int K, int V> static __device__ __forceinline__ void clear(float (&sum)[K][V])
 {
 #pragma unroll
@@ -119,26 +108,6 @@ static __device__ __forceinline__ void gather(const lane_columns<LANES, V, K> &a
     }
 }
 
-/* Pairs of a row (or part) of `count` that each of `groups` groups takes: whole rounds. */
-template <int LANES> static __device__ __forceinline__ int share_of(int count, int groups)
-{
-    const int rounds = (count + LANES - 1) / LANES;
-    return (rounds + groups - 1) / groups * LANES;
-}
-
-/* The sum over the groups of the warp, in every group. */
-template <int LANES, int V, int K>
-static __device__ __forceinline__ void add_groups(float (&sum)[K][V])
-{
-#pragma unroll
-    for (int distance = LANES; distance < WARP_SIZE; distance *= 2)
-#pragma unroll
-        for (int k = 0; k < K; k++)
-#pragma unroll
-            for (int v = 0; v < V; v++)
-                sum[k][v] += __shfl_xor_sync(FULL_MASK, sum[k][v], distance);
-}
-
 /* ---- LONG: a block per part ------------------------------------------------------------------ */
 
 /* The warp's share of the part, summed, in shared memory. */
@@ -166,7 +135,7 @@ template <int LANES, int V, int K> static __device__ void long_part(const produc
     __shared__ __align__(16) float warp_sum[WARPS][WIDTH]; /* for stores of vectors */
     __shared__ bool is_last;
     const int warp = threadIdx.x / WARP_SIZE, thread = threadIdx.x;
-    /* BEGIN STUDENT */
+    /* BEGIN STUDENT: add up the warps' shares; of several parts, the last block adds up all */
     sum_share<LANES, V, K>(p, warp_sum[warp]);
     __syncthreads();
 
@@ -222,7 +191,7 @@ template <int LANES, int V, int K> static __device__ void medium_row(const produ
     const int block = blockIdx.x - p.block[MEDIUM];
     const int i = p.a.first[MEDIUM] + block * WARPS + (int)threadIdx.x / WARP_SIZE;
     if (i >= p.a.first[SHORT]) return;
-    /* BEGIN STUDENT */
+    /* BEGIN STUDENT: gather this row's nonzeros with all groups, add the groups, store */
     const int2 span = p.a.d_span[i];
     const int share = share_of<LANES>(span.y, at.GROUPS);
     const int before = at.group % at.GROUPS * share, own = before < span.y ? before : 0;
@@ -261,7 +230,7 @@ template <int BIN, int LANES, int V, int K> static __device__ void packet(const 
     const bool exists = p.a.packet[BIN] + number < p.a.packet[BIN + 1];
     const int2 *const pairs = p.a.d_packets + (size_t)(p.a.packet[BIN] + number) * PACKET;
     const int first = p.a.first[BIN] + number * ROWS, end = p.a.first[BIN + 1];
-    /* BEGIN STUDENT */
+    /* BEGIN STUDENT: walk the packet's slots; after the last slot of each row, store it */
     int2 pair[HELD];
     int row[HELD];
 #pragma unroll

@@ -20,33 +20,8 @@
 #ifndef LAB10_BINS_H
 #define LAB10_BINS_H
 
+#include "length_bins.h"
 #include "ops/spmm.h"
-
-enum bin { LONG, MEDIUM, SHORT, PACK_16, PACK_8, PACK_4, PACK_2, PACK_1, EMPTY, NUM_BINS };
-
-/* Slots of a packet, and how many of them a row has in a bin of packets. */
-constexpr int PACKET = 16;
-__host__ __device__ constexpr int slots_of(int bin)
-{
-    return PACKET >> (bin - PACK_16);
-}
-
-/* Rows of MEDIUM and longer bins have 4 times as many groups as shorter ones, parts of LONG ones 16
- * times as many, whatever the size of a group. */
-constexpr int MEDIUM_GROUPS = 4, LONG_GROUPS = 16;
-
-/* The bin of a row of `length` nonzeros. pack: rows up to so long go into packets (0 or 16). */
-__host__ __device__ inline int bin_of(int length, int serial, int pack)
-{
-    if (length == 0) return EMPTY;
-    if (length <= pack)
-        return length > 8   ? PACK_16
-               : length > 4 ? PACK_8
-               : length > 2 ? PACK_4
-               : length > 1 ? PACK_2
-                            : PACK_1;
-    return length <= serial ? SHORT : length <= MEDIUM_GROUPS * serial ? MEDIUM : LONG;
-}
 
 /* The matrix as the kernel reads it: a "position" is a row's place in the order of bins. */
 typedef struct bins_layout {
@@ -71,8 +46,14 @@ cudaError_t bins_layout_build(const spmm_plan *plan, int serial, int pack, int l
                               bins_layout *layout);
 void bins_layout_free(bins_layout *layout);
 
+/* What bins should take on an H200, in microseconds, SERIAL being 64. */
+double bins_estimate(const row_stats *stats, int N);
+
+/* SERIAL, as the rule has it: nonzeros that one group walks alone. */
+int bins_serial(const row_stats *stats, int N);
+
 /* The family, for lab 10's table; not registered as a lab of its own. */
-enum { BINS_WIDTH, BINS_SERIAL, BINS_PACK };
+enum { BINS_WIDTH, BINS_SERIAL = 3, BINS_PACK };
 extern const spmm_contender bins_family;
 
 #endif

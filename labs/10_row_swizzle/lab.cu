@@ -15,9 +15,10 @@
 #include "bins.h"
 #include "choice.h"
 #include "device/cuda_try.h"
-#include "groups.h"
+#include "fragments.h"
 #include "ops/spmm.h"
 #include "row_order.h"
+#include "tile.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,11 +29,12 @@ typedef struct inner {
     int *d_row_order; /* what plan.d_row_order points to; NULL: rows as they come */
 } inner;
 
-/* The fp32 SpMM of that lab, if this program has it. */
-static const spmm_contender *contender_of_lab(int lab)
+/* The SpMM of that lab in the plan's precision, if this program has it. */
+static const spmm_contender *contender_of_lab(const spmm_plan *plan, int lab)
 {
+    const enum precision precision = plan->contender->base.precision;
     for (const contender *c = contenders(); c; c = c->next)
-        if (c->lab == lab && c->operation == &spmm_operation && c->precision == PRECISION_FP32)
+        if (c->lab == lab && c->operation == &spmm_operation && c->precision == precision)
             return (const spmm_contender *)c; /* of which c is the first member */
     return NULL;
 }
@@ -43,31 +45,56 @@ static bool bins_can_hold(const spmm_matrix &A)
     return 2 * (int64_t)A.nnz + 32 * (int64_t)A.rows < INT32_MAX;
 }
 
-/* Whose kernel the plan is to run; replaces a choice that cannot be had. */
+/* Whose kernel the plan is to run; replaces a choice that cannot be had. NULL if nothing is left, which is
+ * so in 16 bits without lab 8. */
 static const spmm_contender *family_of(spmm_plan *plan)
 {
+    const enum precision precision = plan->contender->base.precision;
+    const bool is_fp32 = precision == PRECISION_FP32;
     int &family = plan->tuning[TUNE_FAMILY];
-    if (family == FAMILY_GROUPS) return &groups_family;
-    const spmm_contender *other = family == FAMILY_BINS ? NULL : contender_of_lab(family);
-    if (!other && !bins_can_hold(plan->A)) other = contender_of_lab(family = FAMILY_LAB5);
+    if (family == FAMILY_FRAGMENTS) {
+        if (fragments_suit(plan, precision)) return fragments_family(precision);
+        family = is_fp32 ? FAMILY_LAB6 : FAMILY_LAB8;
+    }
+    if (family == FAMILY_TILES) {
+        if (tile_family_suits(plan)) return &tile_family;
+        family = FAMILY_BINS;
+    }
+    const spmm_contender *other = family == FAMILY_BINS ? NULL : contender_of_lab(plan, family);
+    if (!is_fp32) return other;
+    if (!other && !bins_can_hold(plan->A)) other = contender_of_lab(plan, family = FAMILY_LAB5);
     if (other) return other;
     family = FAMILY_BINS;
     return &bins_family;
 }
 
-/* Another family has a rule of its own; the settings of the bins mean nothing to it. */
+/* This lab's own families have its settings from WIDTH on: so many. */
+static int own_settings(const spmm_plan *plan, const spmm_contender *family)
+{
+    const bool is_own =
+        family == &bins_family || family == fragments_family(plan->contender->base.precision);
+    return is_own ? contender_num_tunables(&plan->contender->base) - TUNE_WIDTH : 0;
+}
+
+/* Settings that mean nothing to a family go back to their first value; another lab's kernel has a rule
+ * of its own. */
 static void settle_tuning(spmm_plan *plan, spmm_plan *own)
 {
     const spmm_contender *c = own->contender;
+    const contender *base = &plan->contender->base;
+    const int own_count = own_settings(plan, c);
     int &swizzle = plan->tuning[TUNE_SWIZZLE];
     if (swizzle > SWIZZLE_ALL && swizzle >= plan->A.rows) swizzle = SWIZZLE_ALL; /* one window */
-    if (c == &bins_family) {
-        memcpy(own->tuning, plan->tuning + TUNE_WIDTH, 3 * sizeof(int));
+    for (int i = TUNE_WIDTH; i < contender_num_tunables(base); i++) {
+        const bool of_panels = i == TUNE_PANEL || i == TUNE_SPLIT;
+        const bool means_something = c == &bins_family ? !of_panels : own_count && i <= TUNE_SPLIT;
+        if (!means_something) plan->tuning[i] = base->tunables[i].values[0];
+    }
+    if (own_count) {
+        memcpy(own->tuning, plan->tuning + TUNE_WIDTH, own_count * sizeof(int));
         return;
     }
-    for (int i = TUNE_WIDTH; i <= TUNE_PACK; i++)
-        plan->tuning[i] = plan->contender->base.tunables[i].values[0];
-    if (c->base.lab == FAMILY_LAB5) swizzle = 0; /* it knows no order */
+    if (c->base.lab == FAMILY_LAB5 || c == &tile_family) swizzle = 0; /* they know no order */
     spmm_choose(c, plan->A.stats, plan->N, own->tuning);
 }
 
@@ -81,6 +108,8 @@ static void release(spmm_plan *plan)
 
 static cudaError_t prepare(spmm_plan *plan)
 {
+    const spmm_contender *const family = family_of(plan);
+    if (!family) return cudaErrorNotSupported;
     inner *in = (inner *)calloc(1, sizeof *in);
     const int rows = plan->A.rows;
     cudaError_t error = cudaErrorMemoryAllocation;
@@ -88,9 +117,9 @@ static cudaError_t prepare(spmm_plan *plan)
     if (!in) return error;
     in->plan.A = plan->A;
     in->plan.N = plan->N;
-    in->plan.contender = family_of(plan);
+    in->plan.contender = family;
     settle_tuning(plan, &in->plan);
-    /* BEGIN STUDENT */
+    /* BEGIN STUDENT: order the rows by length, in the whole matrix or in windows */
     const int swizzle = plan->tuning[TUNE_SWIZZLE];
     if (swizzle && rows > 0) {
         CUDA_TRY_GOTO(error, failed, cudaMalloc((void **)&in->d_row_order, rows * sizeof(int)));
@@ -102,8 +131,8 @@ static cudaError_t prepare(spmm_plan *plan)
     /* END STUDENT */
     error = in->plan.contender->prepare ? in->plan.contender->prepare(&in->plan) : cudaSuccess;
     if (error == cudaSuccess) {
-        if (in->plan.contender == &bins_family)
-            memcpy(plan->tuning + TUNE_WIDTH, in->plan.tuning, 3 * sizeof(int));
+        memcpy(plan->tuning + TUNE_WIDTH, in->plan.tuning,
+               own_settings(plan, in->plan.contender) * sizeof(int));
         return cudaSuccess;
     }
 failed:
@@ -118,6 +147,17 @@ static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStre
     return own->contender->run(own, B, C, stream);
 }
 
+static cudaError_t run16(const spmm_plan *plan, const void *B, void *C, cudaStream_t stream)
+{
+    const spmm_plan *own = &((const inner *)plan->state)->plan;
+    return own->contender->run16(own, B, C, stream);
+}
+
+constexpr tunable SWIZZLE = {
+    "SWIZZLE", "rows by length: 0 no, 1 all, 4096 in windows", {0, SWIZZLE_ALL, SWIZZLE_WINDOW}, 3};
+constexpr tunable PANEL = {"PANEL", "fragments: rows a block", {16, 32, 64, 128}, 4};
+constexpr tunable SPLIT = {"SPLIT", "fragments: blocks that share a panel", {1, 2, 4, 8}, 4};
+
 static spmm_contender lab10 = {
     .base =
         {
@@ -127,14 +167,13 @@ static spmm_contender lab10 = {
             .tunables =
                 {
                     {"FAMILY",
-                     "kernel: 0 bins, 1 groups, or that of lab 5, 6, 7",
-                     {0, 1, 5, 6, 7},
-                     5},
-                    {"SWIZZLE",
-                     "rows by length: 0 no, 1 all, 4096 in windows",
-                     {0, SWIZZLE_ALL, SWIZZLE_WINDOW},
-                     3},
-                    {"WIDTH", "bins: columns of C a slice", {32, 64}, 2},
+                     "kernel: 0 bins, 2 fragments, 3 tiles, or that of lab 5, 6, 7",
+                     {0, 2, 3, 5, 6, 7},
+                     6},
+                    SWIZZLE,
+                    {"WIDTH", "bins, fragments: columns of C a slice", {32, 64}, 2},
+                    PANEL,
+                    SPLIT,
                     {"SERIAL", "bins: nonzeros one group walks", {64, 128, 256}, 3},
                     {"PACK", "bins: rows up to so long go into packets", {0, 16}, 2},
                 },
@@ -145,3 +184,24 @@ static spmm_contender lab10 = {
     .release = release,
 };
 SPMM_REGISTER(lab10)
+
+#define IN_16_BITS(title, kind)                                                              \
+    static spmm_contender title = {                                                          \
+        .base = {.lab = 10,                                                                  \
+                 .name = #title,                                                             \
+                 .summary = "pruned weights on tensor cores, all others by lab 8",           \
+                 .precision = kind,                                                          \
+                 .tunables = {{"FAMILY", "kernel: 2 fragments, 8 that of lab 8", {8, 2}, 2}, \
+                              SWIZZLE,                                                       \
+                              {"WIDTH", "fragments: columns of C a slice", {32, 64}, 2},     \
+                              PANEL,                                                         \
+                              SPLIT}},                                                       \
+        .choose = choose_by_rule_16,                                                         \
+        .prepare = prepare,                                                                  \
+        .run16 = run16,                                                                      \
+        .release = release,                                                                  \
+    };                                                                                       \
+    SPMM_REGISTER(title)
+
+IN_16_BITS(row_swizzle_fp16, PRECISION_FP16)
+IN_16_BITS(row_swizzle_bf16, PRECISION_BF16)

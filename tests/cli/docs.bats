@@ -1,7 +1,8 @@
 # What the texts promise: links lead somewhere, commands run, tables show the measured rows.
 #
 # Commands of a block that begins with ```sh are run as they stand, from the root of the checkout;
-# those that need a GPU stand in a block ```sh gpu.
+# those that need a GPU stand in a block ```sh gpu, those that need a class, or minutes,
+# ```sh run-by-hand.
 
 bats_require_minimum_version 1.5.0
 
@@ -12,7 +13,7 @@ setup_file() {
 
 setup() {
     cd "$ROOT" || return
-    texts=(README.md datasets/README.md datasets/samples/README.md docs/*.md labs/*/README.md)
+    texts=(README.md report/report.md datasets/README.md datasets/samples/README.md docs/*.md labs/*/*.md)
     rows=report/results/h200/spmm.csv
     export XDG_CACHE_HOME=$BATS_FILE_TMPDIR/cache
     unset SPMM_DATA_DIR MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES # of the make that runs the tests
@@ -33,9 +34,12 @@ runs_as_written() {
     done
 }
 
-@test "every lab has a handout with a figure, a form for the answers, and a line in the README" {
+@test "every lab has a handout with a figure, a form for the answers to what it asks, and a line in the README" {
     for lab in labs/*/; do
         [ -f "$lab/answers.txt" ]
+        while read -r letter; do
+            grep -q "^$letter\. " "$lab/README.md" || { echo "${lab}README.md does not ask $letter"; false; }
+        done < <(sed -n 's/^# \([a-z]\)\. .*/\1/p' "$lab/answers.txt")
         grep -qE '\]\([a-z_]+\.svg\)' "$lab/README.md"
         grep -qF "(${lab}README.md)" README.md
     done
@@ -56,8 +60,16 @@ runs_as_written() {
     make -C "$BATS_TEST_TMPDIR" ladder
     for text in README.md labs/*/README.md; do
         diff "$text" "$BATS_TEST_TMPDIR/$text"
-        grep -q '^| arxiv (real) |' "$text"
+        [ "$text" = labs/09_bitmap_tensor_core/README.md ] || grep -q '^| arxiv (real) |' "$text"
     done
+}
+
+@test "a lab that 16 bits were measured of, too, has its table in fp32, and only a table of 16 bits names their commits" {
+    fp16=$BATS_TEST_TMPDIR/fp16.csv
+    sed 's/^1,8,/1,10,/' report/results/h200/spmm-fp16.csv >"$fp16"
+    scripts/ladder-table --lab 10 "$rows" >"$BATS_TEST_TMPDIR/alone"
+    scripts/ladder-table --lab 10 "$rows" "$fp16" | diff "$BATS_TEST_TMPDIR/alone" -
+    scripts/ladder-table --lab 8 "$rows" report/results/h200/spmm-fp16.csv | grep -q 'lab8 fp16 ms'
 }
 
 @test "every measured row says where it comes from, and none is of a wrong result or of edited sources" {

@@ -275,7 +275,7 @@ tool() {
 # A program that says it is built for cuda.
 gpu_lab() {
     mkdir -p gpu
-    printf '#!/bin/sh\necho "lab3, commit 1, backend cuda"\n' >gpu/lab3
+    printf '#!/bin/sh\necho "lab3, commit 1, backend cuda"\necho "device: NVIDIA Fake 1"\n' >gpu/lab3
     chmod +x gpu/lab3
 }
 

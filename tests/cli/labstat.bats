@@ -31,6 +31,27 @@ fails() {
     [ "$stderr" = "labstat: $text" ]
 }
 
+@test "labstat --storage: formats by formula, without a matrix" {
+    run -0 "$PROGRAM" --storage 28672x8192x8
+    [[ ${lines[0]} == "28672 x 8192 in 16 bits, N = 8, 4300 GB/s" ]]
+    [[ $output == *"    50 %      1.000      0.667      1.000      1.185      1.776"* ]]
+    fails 2 "--storage 3x: expected ROWSxCOLS or ROWSxCOLSxN" --storage 3x
+    fails 2 "--storage 3x4 : expected ROWSxCOLS or ROWSxCOLSxN" --storage "3x4 "
+    fails 2 "--storage takes no matrix: 'layers'" --storage 3x4 layers
+}
+
+@test "labstat --storage --csv: what the report's figure is drawn from is what the formulas say now" {
+    run -0 "$PROGRAM" --storage 28672x8192x16 --csv now.csv
+    [[ ${lines[0]} == "28672 x 8192 in 16 bits, N = 16, 4300 GB/s" ]]
+    cmp now.csv "$ROOT/report/storage.csv" || {
+        echo "make storage writes it again"
+        false
+    }
+    grep -qx '1,TCA-BME,28672,8192,16,0.50,1.7762,28.392,0.0630' now.csv # published: 1.776, 28.39, .063
+    run -0 "$PROGRAM" --storage 28672x8192x16 --csv -
+    [ "$output" = "$(cat now.csv)" ]
+}
+
 @test "labstat: one matrix is one line, without a summary" {
     run -0 "$PROGRAM" layers/uneven.smtx
     [ "${#lines[@]}" -eq 2 ]

@@ -14,7 +14,7 @@ setup() {
     esac
     [ -x "$PROGRAMS/lab8" ] || skip "$PROGRAMS/lab8 is not built"
     cd "$BATS_TEST_TMPDIR" || return
-    ln -s "$PROGRAMS/lab8" .
+    ln -s "$PROGRAMS/lab8" "$PROGRAMS/lab10" .
     unset SPMM_DATA_DIR
     export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/cache
 }
@@ -75,4 +75,29 @@ rows_of() {
     [ "${BACKEND:-simt}" = simt ] || skip "instruments are of the CPU backend"
     ./lab8 rand:rows=300,deg=9,skew=1.2 24,33 --vs none --memcheck --racecheck
     ./lab8 rand:rows=9,cols=70000,deg=3000 64 --vs none --memcheck --racecheck
+}
+
+# family PRECISION DATASET N: whose kernel lab 10 runs.
+family() {
+    ./lab10 "$2" "$3" --precision "$1" --check-only --vs none --json rows.json >/dev/null
+    jq -r '.rows[0].tuning' rows.json | grep -o 'FAMILY=[0-9]*'
+}
+
+@test "lab 10: fragments for pruned weights where they fit, lab 8 for all others" {
+    [ -x lab10 ] || skip "$PROGRAMS/lab10 is not built"
+    weights=weights:rows=512,cols=512,sparsity=0.7
+    [ "$(family fp16 $weights 64)" = FAMILY=2 ]
+    [ "$(family bf16 $weights 64)" = FAMILY=2 ]
+    [ "$(family fp16 $weights 33)" = FAMILY=8 ]
+    [ "$(family fp16 rand:rows=500,deg=9,skew=1.2 64)" = FAMILY=8 ]
+    if [ "${BACKEND:-simt}" = simt ]; then
+        ./lab10 $weights 24,34 --vs none --set FAMILY=2,PANEL=32,SPLIT=2 --precision fp16 --memcheck --racecheck
+    fi
+}
+
+@test "lab 10: bins for rows of more than 64 nonzeros that are too few to fill a GPU" {
+    [ -x lab10 ] || skip "$PROGRAMS/lab10 is not built"
+    [ "$(family fp32 weights:rows=512,cols=2048,sparsity=0.9 256)" = FAMILY=0 ]
+    [ "$(family fp32 weights:rows=512,cols=2048,sparsity=0.9,kind=magnitude,cov=0.6 256)" = FAMILY=0 ]
+    [ "$(family fp32 weights:rows=2048,cols=2048,sparsity=0.9 128)" = FAMILY=6 ]
 }

@@ -11,6 +11,7 @@ setup() {
     export BIN=$BATS_TEST_TMPDIR/bin CALLS=$BATS_TEST_TMPDIR/calls
     export HEADERS=$BATS_TEST_TMPDIR/headers SUITE=$BATS_TEST_TMPDIR/suite
     export CUDA_HOME=$SUITE/.cuda # hides a toolkit that this machine may have
+    export DEBIAN_PYTHON=$BIN/python3 # and its matplotlib
     mkdir -p "$BIN" "$HEADERS" "$SUITE/scripts"
     : >"$CALLS"
     cp "$BATS_TEST_DIRNAME/../../scripts/setup" "$BATS_TEST_DIRNAME/../../scripts/detect-backend" \
@@ -97,7 +98,9 @@ called() { grep -c "^$1" "$CALLS" || true; }
     run_setup --help
     [ "$status" -eq 0 ]
     [[ $output == "Usage: scripts/setup "* ]]
-    [[ $output == *--test* && $output == *--cuda* && $output == *--help* ]]
+    for option in --test --grade --report --cuda --help; do
+        [[ $output == *"$option "* ]]
+    done
     [ -z "$stderr" ]
 }
 
@@ -147,12 +150,14 @@ called() { grep -c "^$1" "$CALLS" || true; }
     grep -qx "apt-get install -y --no-install-recommends make libarchive-dev" "$CALLS"
 }
 
-@test "--test asks for the tests' packages too" {
+@test "--test and --report ask for the packages of the tests and of the report" {
     export USER_ID=0
     meet build
     stand_in apt-get </dev/null
-    run_setup --test
-    grep -qx "apt-get install -y --no-install-recommends $(packages test)" "$CALLS"
+    for purpose in test report; do
+        run_setup --$purpose
+        grep -qx "apt-get install -y --no-install-recommends $(packages $purpose)" "$CALLS"
+    done
 }
 
 @test "apt is not to ask questions" {

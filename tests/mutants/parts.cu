@@ -1,6 +1,7 @@
 /*
- * parts.cu - mutants of long rows without atomics on floats (lab 10): parts of a row are summed by
- * blocks of their own, and the block that comes last adds them up; and the ways to lose a part.
+ * parts.cu - mutants of sums in parts without atomics on floats (lab 10's bins, tiles and fragments, here of
+ * long rows): parts of a row are summed by blocks of their own, and the block that comes last adds them up;
+ * and the ways to lose a part.
  */
 #include "mutant.h"
 

@@ -27,8 +27,9 @@ static void judge(const contender *c, const outcome *out, bool timed)
                how, expected, wrong ? out->message : "PASS");
 }
 
+/* The mutants that show on neighbours, or the others. */
 static enum status judge_all(const options *o, const device_info *device, const problem *p,
-                             error_text *error)
+                             bool on_neighbours, error_text *error)
 {
     const int no_tuning[MAX_TUNABLES] = {0};
     for (const contender *c = contenders(); c; c = c->next) {
@@ -36,6 +37,7 @@ static enum status judge_all(const options *o, const device_info *device, const 
         outcome out;
         if (!c->lab) continue; /* a vendor's library */
         if (c->precision != p->precision) continue;
+        if ((c->lab == SHOWS_ON_NEIGHBOURS) != on_neighbours) continue;
         /* A fresh workbench each, since some mutants spoil their inputs. */
         const enum status status = workbench_create(&w, o, device, p, error);
         if (status != STATUS_OK) return status;
@@ -46,18 +48,15 @@ static enum status judge_all(const options *o, const device_info *device, const 
     return STATUS_OK;
 }
 
-int main(void)
+static enum status judge_matrix(bool on_neighbours, const device_info *device, error_text *error)
 {
     const options passes[] = {{.check = true, .bench = false, .seed = 1},
                               {.check = true, .bench = true, .runs = 3, .seed = 1}};
     const int num_passes = device_keeps_time() ? 2 : 1;
-    device_info device;
-    error_text error;
     csr_matrix A = {0};
     row_stats stats = {0};
-    enum status status = device_open(0, &device, &error);
-    if (status == STATUS_OK) status = make_everything(&A, &error);
-    if (status == STATUS_OK) status = row_stats_compute(&A, &stats, &error);
+    enum status status = (on_neighbours ? make_neighbours : make_everything)(&A, error);
+    if (status == STATUS_OK) status = row_stats_compute(&A, &stats, error);
     for (int precision = 0; precision < NUM_PRECISIONS && status == STATUS_OK; precision++) {
         problem p = {.A = &A,
                      .stats = stats,
@@ -65,12 +64,22 @@ int main(void)
                      .seed = 1,
                      .precision = (enum precision)precision,
                      .operation = contenders()->operation};
-        status = p.operation->create(&p, &error);
+        status = p.operation->create(&p, error);
         for (int i = 0; i < num_passes && status == STATUS_OK; i++)
-            status = judge_all(&passes[i], &device, &p, &error);
+            status = judge_all(&passes[i], device, &p, on_neighbours, error);
         p.operation->destroy(&p);
     }
     csr_free(&A);
+    return status;
+}
+
+int main(void)
+{
+    device_info device;
+    error_text error;
+    enum status status = device_open(0, &device, &error);
+    if (status == STATUS_OK) status = judge_matrix(false, &device, &error);
+    if (status == STATUS_OK) status = judge_matrix(true, &device, &error);
     if (status != STATUS_OK) {
         fprintf(stderr, "mutants: %s\n", error.text);
         return status;

@@ -5,6 +5,7 @@
 #include "planted.h"
 
 #include "device/async_copy.cuh"
+#include "device/mbarrier.cuh"
 
 static const int MEMCHECK = INSTRUMENT_MEMCHECK;
 
@@ -118,6 +119,48 @@ template <bool RIGHT> static void async_past_end(void)
     async_past_end_kernel<RIGHT><<<1, 16>>>(named<float>("A", 61), named<float>("C", 16), 61);
 }
 
+/* The other tile's barrier. */
+template <bool RIGHT> static __global__ void bulk_read_early_kernel(const float *A, float *C)
+{
+    __shared__ mbarrier b[2];
+    __shared__ __align__(16) float tile[2][32];
+    if (threadIdx.x < 2) {
+        mbarrier_init(&b[threadIdx.x], 1);
+        mbarrier_publish();
+        mbarrier_expect(&b[threadIdx.x], sizeof tile[0]);
+        bulk_copy(tile[threadIdx.x], A + 32 * threadIdx.x, sizeof tile[0], &b[threadIdx.x]);
+    }
+    __syncthreads();
+    mbarrier_wait(&b[0], 0);
+    if (RIGHT) mbarrier_wait(&b[1], 0);
+    HERE, C[threadIdx.x] = tile[1][threadIdx.x];
+    mbarrier_wait(&b[1], 0);
+}
+template <bool RIGHT> static void bulk_read_early(void)
+{
+    bulk_read_early_kernel<RIGHT><<<1, 32>>>(named<float>("A", 64), named<float>("C", 32));
+}
+
+/* A bulk copy's source. */
+template <bool RIGHT> static __global__ void bulk_past_end_kernel(const float *A, float *C)
+{
+    __shared__ mbarrier b;
+    __shared__ __align__(16) float tile[32];
+    if (threadIdx.x == 0) {
+        mbarrier_init(&b, 1);
+        mbarrier_publish();
+        mbarrier_expect(&b, RIGHT ? 96 : 128);
+        HERE, bulk_copy(tile, A, RIGHT ? 96 : 128, &b);
+    }
+    __syncthreads();
+    mbarrier_wait(&b, 0);
+    if (threadIdx.x < 24) C[threadIdx.x] = tile[threadIdx.x];
+}
+template <bool RIGHT> static void bulk_past_end(void)
+{
+    bulk_past_end_kernel<RIGHT><<<1, 32>>>(named<float>("A", 24), named<float>("C", 24));
+}
+
 void plant_contents(void)
 {
     BUG(uninitialised_global, MEMCHECK, "uninitialised read",
@@ -135,4 +178,8 @@ void plant_contents(void)
         {0, 0, 0}, {0, 0, 0});
     BUG(async_past_end, MEMCHECK, "out of bounds", "reads 16 bytes at A[61] (1 past its end)",
         {0, 0, 0}, {15, 0, 0});
+    BUG(bulk_read_early, MEMCHECK, "asynchronous copy", "reads 4 bytes at shared tile[32]",
+        {0, 0, 0}, {0, 0, 0});
+    BUG(bulk_past_end, MEMCHECK, "out of bounds", "reads 128 bytes at A[24] (1 past its end)",
+        {0, 0, 0}, {0, 0, 0});
 }

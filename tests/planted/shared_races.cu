@@ -4,6 +4,7 @@
 #include "planted.h"
 
 #include "device/async_copy.cuh"
+#include "device/mbarrier.cuh"
 #include "device/warp.cuh"
 
 static const int RACECHECK = INSTRUMENT_RACECHECK;
@@ -222,6 +223,81 @@ template <bool RIGHT> static void chain(void)
     chain_kernel<RIGHT><<<1, 4>>>(named<int>("C", 1));
 }
 
+/* ---- barriers in shared memory --------------------------------------------------------------- */
+
+/* Warp 1 fills the tile again when it is full, not when warp 0 says that it has read it. */
+template <bool RIGHT> static __global__ void refilled_too_early_kernel(const int *A, int *C)
+{
+    __shared__ mbarrier full, empty;
+    __shared__ __align__(16) int tile[32];
+    if (threadIdx.x == 0) {
+        mbarrier_init(&full, 1);
+        mbarrier_init(&empty, 1);
+        mbarrier_publish();
+    }
+    __syncthreads();
+    int sum = 0;
+    for (int round = 0; round < 3; round++)
+        if (threadIdx.x >= 32) {
+            if (threadIdx.x > 32) continue;
+            mbarrier_wait(RIGHT ? &empty : &full, (round + 1) % 2);
+            mbarrier_expect(&full, sizeof tile);
+            THERE, bulk_copy(tile, A + 32 * round, sizeof tile, &full);
+        } else {
+            mbarrier_wait(&full, round % 2);
+            HERE, sum += tile[threadIdx.x ^ 1];
+            __syncwarp();
+            if (threadIdx.x == 0) mbarrier_arrive(&empty);
+        }
+    if (threadIdx.x < 32) C[threadIdx.x] = sum;
+}
+template <bool RIGHT> static void refilled_too_early(void)
+{
+    refilled_too_early_kernel<RIGHT><<<1, 64>>>(named<int>("A", 96, true), named<int>("C", 32));
+}
+
+/* Lane 0 arrives for its warp, but does not know that the others are done. */
+template <bool RIGHT> static __global__ void arrives_for_others_kernel(int *C)
+{
+    __shared__ mbarrier ready;
+    __shared__ int tile[32];
+    if (threadIdx.x == 0) {
+        mbarrier_init(&ready, 1);
+        mbarrier_publish();
+    }
+    __syncthreads();
+    if (threadIdx.x < 32) {
+        THERE, tile[threadIdx.x] = threadIdx.x;
+        if (RIGHT) __syncwarp();
+        if (threadIdx.x == 0) mbarrier_arrive(&ready);
+    } else {
+        mbarrier_wait(&ready, 0);
+        HERE, C[threadIdx.x - 32] = tile[threadIdx.x ^ 33];
+    }
+}
+template <bool RIGHT> static void arrives_for_others(void)
+{
+    arrives_for_others_kernel<RIGHT><<<1, 64>>>(named<int>("C", 32));
+}
+
+/* The barrier must be there before others use it. */
+template <bool RIGHT> static __global__ void used_before_made_kernel(int *C)
+{
+    __shared__ mbarrier b;
+    if (threadIdx.x == 0) {
+        THERE, mbarrier_init(&b, 63);
+        mbarrier_publish();
+    }
+    if (RIGHT) __syncthreads();
+    if (threadIdx.x > 0) HERE, mbarrier_arrive(&b);
+    mbarrier_wait(&b, 0);
+    C[threadIdx.x] = 1;
+}
+template <bool RIGHT> static void used_before_made(void)
+{
+    used_before_made_kernel<RIGHT><<<1, 64>>>(named<int>("C", 64));
+}
+
 void plant_shared_races(void)
 {
     BUG(read_after_write, RACECHECK, "race",
@@ -256,4 +332,10 @@ void plant_shared_races(void)
         "writes shared tile[31], which thread (15,0,0) of its warp reads", {0, 0, 0}, {31, 0, 0});
     BUG(chain, RACECHECK, "race", "writes shared tile[3], which thread (2,0,0) of its warp reads",
         {0, 0, 0}, {3, 0, 0});
+    BUG(refilled_too_early, RACECHECK, "race",
+        "reads shared tile[1], which thread (32,0,0) of its block writes", {0, 0, 0}, {0, 0, 0});
+    BUG(arrives_for_others, RACECHECK, "race",
+        "reads shared tile[1], which thread (1,0,0) of its block writes", {0, 0, 0}, {32, 0, 0});
+    BUG(used_before_made, RACECHECK, "race",
+        "updates shared b[0], which thread (0,0,0) of its warp writes", {0, 0, 0}, {1, 0, 0});
 }

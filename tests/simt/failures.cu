@@ -5,6 +5,7 @@
 #include "tests/primitives/primitives.h"
 
 #include "device/async_copy.cuh"
+#include "device/mbarrier.cuh"
 #include "device/mma.cuh"
 #include "device/vec.cuh"
 #include "device/warp.cuh"
@@ -136,6 +137,30 @@ __global__ void global_async_copy_kernel(const int *in, int *out)
 {
     HERE, async_copy<4>(out, in);
     async_wait_all();
+}
+
+/* What is wrong with a use of a barrier in shared memory, and of a bulk copy. */
+enum bulk_error {
+    NOBODY_MADE_IT,
+    TOO_MANY_ARRIVE,
+    NOTHING_ANNOUNCED,
+    ODD_SIZE,
+    BULK_TO_GLOBAL,
+    NOBODY_WAITS,
+    NEVER_COPIED
+};
+__global__ void bulk_copy_kernel(bulk_error e, int *in)
+{
+    __shared__ mbarrier b;
+    __shared__ __align__(16) int s[16];
+    if (e == NOBODY_MADE_IT) HERE, mbarrier_arrive(&b);
+    mbarrier_init(&b, 1);
+    if (e != NOTHING_ANNOUNCED) mbarrier_expect(&b, 32);
+    if (e == TOO_MANY_ARRIVE) HERE, mbarrier_arrive(&b);
+    if (e == NEVER_COPIED) HERE, mbarrier_wait(&b, 0);
+    if (e == BULK_TO_GLOBAL) HERE, bulk_copy(in + 16, in, 32, &b);
+    HERE, bulk_copy(s, in, e == ODD_SIZE ? 20 : 32, &b);
+    if (e != NOBODY_WAITS) mbarrier_wait(&b, 0);
 }
 
 __device__ __noinline__ int dive(int depth, volatile int *x)
@@ -443,6 +468,22 @@ int main(int, char **argv)
          "both addresses must be multiples of 16");
     CASE(global_async_copy, 1, 1, 0, (memory, memory), cudaErrorInvalidAddressSpace,
          "not the block's shared memory");
+    const struct {
+        bulk_error e;
+        cudaError_t error;
+        const char *says;
+    } BULK[] = {
+        {NOBODY_MADE_IT, cudaErrorLaunchFailure, "nobody has initialised the barrier"},
+        {TOO_MANY_ARRIVE, cudaErrorLaunchFailure, "all 1 arrivals of this phase have been made"},
+        {NOTHING_ANNOUNCED, cudaErrorLaunchFailure, "0 are announced to its barrier"},
+        {ODD_SIZE, cudaErrorMisalignedAddress, "must be multiples of 16"},
+        {BULK_TO_GLOBAL, cudaErrorInvalidAddressSpace, "not the block's shared memory"},
+        {NOBODY_WAITS, cudaErrorLaunchFailure, "for which nobody has waited"},
+        {NEVER_COPIED, cudaErrorLaunchTimeout, "wait in mbarrier.try_wait"},
+    };
+    for (const auto &bulk : BULK) {
+        CASE(bulk_copy, 1, 1, 0, (bulk.e, memory), bulk.error, bulk.says);
+    }
     CASE(stack, 1, 3, 0, (memory), cudaErrorHardwareStackError, "stack overflow", "thread (0,0,0)");
     CASE(out_of_bounds, 2, 32, 0, (memory, 1), cudaErrorIllegalAddress, "illegal address 0x",
          "0 bytes past the end of allocation ", "(4096 bytes)", "thread (0,0,0)");

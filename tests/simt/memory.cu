@@ -9,6 +9,8 @@ extern "C" {
 #include "matrix/memory.h"
 }
 #include <cuda_fp16.h>
+#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static size_t resident_bytes(void)
@@ -54,6 +56,49 @@ static void device_memory(void)
     unsigned char *q;
     CUDA(cudaMalloc(&q, sizeof h));
     tap_ok(q != p, "the next allocation is somewhere else");
+    CUDA(cudaFree(q));
+}
+
+static __global__ void add_one(int *p)
+{
+    *p += 1;
+}
+
+/* In a process of its own: whether host code that reads device memory is stopped. */
+static bool host_code_faults(const int *p)
+{
+    int how = 0;
+    fflush(stdout);
+    const pid_t pid = fork();
+    if (pid == 0) _exit(*(const volatile int *)p == 0);
+    waitpid(pid, &how, 0);
+    return WIFSIGNALED(how) && WTERMSIG(how) == SIGSEGV;
+}
+
+static void host_kept_out(void)
+{
+    int h = 41, *p;
+    CUDA(cudaMalloc(&p, sizeof h));
+    CUDA(cudaMemcpy(p, &h, sizeof h, cudaMemcpyHostToDevice));
+    tap_ok(!host_code_faults(p), "device memory lies within the reach of host code");
+    simt_host_access(SIMT_HOST_COPIES);
+    tap_ok(host_code_faults(p), "unless the host is kept out of it");
+    add_one<<<1, 1>>>(p);
+    CUDA(cudaDeviceSynchronize());
+    tap_ok(host_code_faults(p), "after a launch again");
+    CUDA(cudaMemcpy(&h, p, sizeof h, cudaMemcpyDeviceToHost));
+    tap_ok(h == 42, "kernels and copies work all the same");
+    simt_host_access(SIMT_HOST_NOTHING);
+    refused(cudaErrorNotPermitted, cudaMemcpy(&h, p, sizeof h, cudaMemcpyDeviceToHost),
+            "a copy to a host that may do nothing");
+    CUDA(cudaMemset(p, 0, sizeof h));
+    int *q;
+    CUDA(cudaMalloc(&q, sizeof h));
+    CUDA(cudaMemcpy(q, p, sizeof h, cudaMemcpyDeviceToDevice));
+    tap_ok(host_code_faults(q), "what is allocated now is out of reach, too");
+    simt_host_access(SIMT_HOST_EVERYTHING);
+    tap_ok(*q == 0, "copies inside of the device still work");
+    CUDA(cudaFree(p));
     CUDA(cudaFree(q));
 }
 
@@ -262,6 +307,7 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "small") == 0) return small_child();
     if (argc > 1 && strcmp(argv[1], "large") == 0) return large_child();
     device_memory();
+    host_kept_out();
     reuse();
     small();
     shared_memory();

@@ -84,6 +84,8 @@ static void folders_in_order(void **state)
     assert_opens("tiny", mine, ORIGIN_REAL, fixture_path("theirs/tiny.mtx"));
     write_text("mine/tiny.smtx", "3, 3, 2\n0 1 1 2\n1 2\n");
     assert_opens("tiny", mine, ORIGIN_REAL, fixture_path("mine/tiny.smtx"));
+    assert_opens("stand-in:tiny", mine, ORIGIN_STAND_IN,
+                 "stand-in: rand:rows=3,cols=3,deg=0.667,skew=0,empty=0.4,near=0,seed=1");
     assert_opens("wide", mine, ORIGIN_STAND_IN,
                  "stand-in: weights:rows=2,cols=5,nnz=4,kind=uniform,seed=1");
 }

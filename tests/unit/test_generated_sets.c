@@ -51,6 +51,9 @@ static void as_many_as_the_rule_says(void **state)
 {
     (void)state;
     assert_int_equal(members("set:rnn"), 36); /* 72 problems with two widths */
+    assert_int_equal(members("set:llm"), 31 * 4 * 2);
+    assert_int_equal(members("set:llm/28672x8192/random"), 4);
+    assert_int_equal(members("set:llm/quota/0.5"), 31);
     assert_int_equal(members("set:sweep"), 25);
     assert_int_equal(members("set:cov"), 11);
     assert_int_equal(members("set:dlmc-like"), 23 * 7 * 4);
@@ -68,6 +71,8 @@ static void shapes_and_nonzeros(void **state)
     assert_entry("rnn.rnn-1024-0.7", 1024, 1024, 314572);
     assert_entry("rnn.gru-2048-0.8", 6144, 2048, 2516582);
     assert_entry("rnn.lstm-8192-0.9", 32768, 8192, 26843545);
+    assert_entry("llm.28672x8192-random-0.5", 28672, 8192, 117440512);
+    assert_entry("llm.12288x49152-quota-0.7", 12288, 49152, 181193932);
     assert_entry("sweep-0.50", 8192, 2048, 8388608);
     assert_entry("sweep-0.98", 8192, 2048, 335544);
     assert_entry("cov-1.0", 8192, 2048, 1677721);

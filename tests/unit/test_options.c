@@ -20,7 +20,11 @@ static spmm_contender fake_labs[] = {
                            {"E", "", {1}, 1},
                            {"F", "", {1}, 1},
                            {"G", "", {1}, 1},
-                           {"H", "", {1}, 1}}}},
+                           {"H", "", {1}, 1},
+                           {"I", "", {1}, 1},
+                           {"J", "", {1}, 1},
+                           {"K", "", {1}, 1},
+                           {"L", "", {1}, 1}}}},
 };
 
 static int register_labs(void **state)
@@ -112,6 +116,27 @@ static void dataset_and_widths(void **state)
     assert_int_equal(o.N[0], 9);
 }
 
+/* What is asked for stays; the weights of language models change the rest. */
+static void defaults_follow_the_dataset(void **state)
+{
+    (void)state;
+    options o = parsed(""), settled = options_settle(&o, false);
+    assert_int_equal(settled.num_N, 1);
+    assert_int_equal(settled.N[0], 32);
+    assert_int_equal(settled.l2, L2_WARM);
+    settled = options_settle(&o, true);
+    assert_int_equal(settled.num_N, 3);
+    assert_int_equal(settled.N[0], 8);
+    assert_int_equal(settled.N[1], 16);
+    assert_int_equal(settled.N[2], 32);
+    assert_int_equal(settled.l2, L2_COLD);
+    o = parsed("set:llm 32 --warm");
+    settled = options_settle(&o, true);
+    assert_int_equal(settled.num_N, 1);
+    assert_int_equal(settled.N[0], 32);
+    assert_int_equal(settled.l2, L2_WARM);
+}
+
 static void flags_and_values(void **state)
 {
     (void)state;
@@ -119,6 +144,7 @@ static void flags_and_values(void **state)
     assert_true(parsed("--bench-only").bench && !parsed("--bench-only").check);
     assert_int_equal(parsed("--cold").l2, L2_COLD);
     assert_int_equal(parsed("--cold --warm").l2, L2_WARM);
+    assert_int_equal(parsed("--vs dense").rivals, RIVALS_DENSE);
     assert_true(parsed("--tune").tune);
     assert_true(parsed("--sweep").sweep);
     assert_int_equal(parsed("--runs 1").runs, 1);
@@ -286,9 +312,9 @@ static void bad_rivals(void **state)
     assert_refuses("--precision bf16", "--precision bf16: no lab of this program has it (--list)");
     assert_refuses("--precision half", "--precision half: choose fp32, fp16 or bf16");
     assert_refuses("--vs lab3", "--vs lab3: this program does not hold that lab (--list)");
-    assert_refuses("--vs lab0", "--vs lab0: choose best, default, none or labK");
-    assert_refuses("--vs lab", "--vs lab: choose best, default, none or labK");
-    assert_refuses("--vs cusparse", "--vs cusparse: choose best, default, none or labK");
+    assert_refuses("--vs lab0", "--vs lab0: choose best, default, dense, none or labK");
+    assert_refuses("--vs lab", "--vs lab: choose best, default, dense, none or labK");
+    assert_refuses("--vs cusparse", "--vs cusparse: choose best, default, dense, none or labK");
 }
 
 static void bad_settings(void **state)
@@ -305,7 +331,8 @@ static void bad_settings(void **state)
     assert_refuses("--set SPLIT=32", "--set SPLIT=32: choose one of 0, -64, 64");
     assert_refuses("--set C=1,D=2,C=2", "--set: C is set twice");
     assert_refuses("--set D=2 --set D=2", "--set: D is set twice");
-    assert_refuses("--set C=1,D=2,SPLIT=0,E=1,F=1,G=1,H=1", "--set: at most 6 settings");
+    assert_refuses("--set C=1,D=2,SPLIT=0,E=1,F=1,G=1,H=1,I=1,J=1,K=1,L=1",
+                   "--set: at most 10 settings");
     char line[400] = "--set D=2,";
     memset(line + 10, '1', 300);
     assert_refuses(line, "--set: the list is too long");
@@ -416,6 +443,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults),
         cmocka_unit_test(dataset_and_widths),
+        cmocka_unit_test(defaults_follow_the_dataset),
         cmocka_unit_test(flags_and_values),
         cmocka_unit_test(spellings),
         cmocka_unit_test(rivals),

@@ -195,6 +195,21 @@ static void measuring_wrong_kernels(void **state)
     assert_int_equal(access(fixture_path("cache/spmm-lab/tuning.tsv"), F_OK), -1);
 }
 
+/* Of a short list the contender's own choice comes first, and --set holds for all. */
+static void measuring_a_short_list(void **state)
+{
+    (void)state;
+    static const int list[][MAX_TUNABLES] = {{1, 1, 8}, {4, 2, 8}};
+    if (device_keeps_time()) skip();
+    options o = with("C", 2);
+    o.tune = true;
+    lab.base.shortlist = list;
+    lab.base.num_shortlisted = 2;
+    assert_choice(&o, "D=2 C=2 HOST=8");
+    lab.base.shortlist = NULL;
+    assert_string_equal(evaluated, "D=2 C=2 HOST=8; D=1 C=2 HOST=8; D=4 C=2 HOST=8; ");
+}
+
 static void remembered_choice_is_not_measured_again(void **state)
 {
     (void)state;
@@ -367,6 +382,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(text_of_a_tuning),
         WITH_CACHE(by_rule_and_by_hand),
         WITH_CACHE(measuring_wrong_kernels),
+        WITH_CACHE(measuring_a_short_list),
         WITH_CACHE(remembered_choice_is_not_measured_again),
         WITH_CACHE(recalls_the_last),
         WITH_CACHE(recalls_nothing_of_others),

@@ -1,6 +1,6 @@
 /*
  * tensor.h - what the wrappers in common/device call where a GPU has an instruction: asynchronous
- * copies, matrix loads and matrix products. Kernels use the wrappers.
+ * copies, barriers in shared memory, matrix loads and matrix products. Kernels use the wrappers.
  */
 #ifndef SIMT_TENSOR_H
 #define SIMT_TENSOR_H
@@ -26,6 +26,12 @@ void simt_async_commit(void);
 /* Waits until at most `pending` of the latest committed groups are unfinished. */
 void simt_async_wait(int pending);
 void simt_async_wait_all(void);
+
+/* Barriers in shared memory: see device/mbarrier.cuh. */
+void simt_mbarrier_init(void *barrier, unsigned arrivals);
+void simt_mbarrier_arrive(void *barrier, unsigned bytes);
+void simt_mbarrier_wait(void *barrier, unsigned parity);
+void simt_bulk_copy(void *shared, const void *global, unsigned bytes, void *barrier);
 }
 
 SIMT_INLINE void simt_async_copy(void *shared, const void *global, int bytes, int source_bytes)

@@ -18,6 +18,10 @@
 #define simt_async_commit simt_traced_async_commit
 #define simt_async_wait simt_traced_async_wait
 #define simt_async_wait_all simt_traced_async_wait_all
+#define simt_mbarrier_init simt_traced_mbarrier_init
+#define simt_mbarrier_arrive simt_traced_mbarrier_arrive
+#define simt_mbarrier_wait simt_traced_mbarrier_wait
+#define simt_bulk_copy simt_traced_bulk_copy
 
 /* The C library is not traced, so its functions are told apart by the names the linker sees. */
 #include <string.h>

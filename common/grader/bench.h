@@ -1,0 +1,48 @@
+/*
+ * bench.h - one matrix, several right-hand sides, and slots on a runner's device to multiply them in.
+ *
+ * Every run is told which slot to work on, and what each slot holds is renewed between runs: another
+ * right-hand side at the same address, the result filled with NaN, guards of secret bytes around it.
+ * So a result that is kept, skipped or made elsewhere shows.
+ */
+#ifndef GRADER_BENCH_H
+#define GRADER_BENCH_H
+
+#include "grader/remote.h"
+#include "harness/verify.h"
+
+enum { MAX_SIDES = 32 };
+
+typedef struct bench {
+    csr_matrix A;
+    int num_sides;
+    problem sides[MAX_SIDES];        /* alike but for their dense inputs */
+    reference references[MAX_SIDES]; /* computed when first needed */
+    bool varies[MAX_OPERANDS];       /* the input is another one on each side */
+    unsigned char *image;            /* room for the largest array with its guards */
+    float *result;
+    uint64_t secret;
+    int held[MAX_SIDES]; /* which side each slot holds */
+} bench;
+
+/* Takes A over, also on failure. */
+enum status bench_open(bench *b, const operation *op, csr_matrix *A, int N,
+                       enum precision precision, int num_sides, uint64_t secret, error_text *error);
+void bench_close(bench *b);
+
+/* The rest returns false with r->why: where the text begins with "the submission" or speaks of
+ * elements, it is the submission's fault. */
+
+/* Sends what all sides share and prepares the contender of `lab`. */
+bool bench_prepare(bench *b, remote *r, int lab, const char *settings);
+/* Puts a side into a slot, with a fresh result. */
+bool bench_load(bench *b, remote *r, int slot, int side);
+/* Runs the slots in this order. */
+bool bench_run(bench *b, remote *r, const int *slots, int count, double *ms, trace_report *report);
+/* Compares what the slot's result holds now: all of it, or `sample` rows of it that nobody can have
+ * known before. The guards must be whole. */
+bool bench_check(bench *b, remote *r, int slot, int sample);
+/* The inputs of a slot are what they were. */
+bool bench_check_inputs(bench *b, remote *r, int slot);
+
+#endif

@@ -1,0 +1,122 @@
+#include "grader/attempt.h"
+#include "grader/confine.h"
+#include "harness/device.h"
+#include "harness/timing.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* The compiler is slower than what it compiles: so many times the patience with a program. */
+enum { COMPILER = 3 };
+
+/* The first line of WORK/log that says what is wrong, else its last one. */
+static void reason(const attempt *a, char *text, size_t bytes)
+{
+    char path[4096], line[500];
+    FILE *f = fopen(attempt_path(a, "log", path, sizeof path), "r");
+    *text = '\0';
+    while (f && fgets(line, sizeof line, f)) {
+        line[strcspn(line, "\n")] = '\0';
+        if (*line) snprintf(text, bytes, "%s", line);
+        if (strstr(line, "error")) break;
+    }
+    if (f) fclose(f);
+    for (char *at = text; *at; at++)
+        if (*at < ' ' || *at > '~') *at = '?';
+}
+
+static int open_log(const attempt *a)
+{
+    char path[4096];
+    return open(attempt_path(a, "log", path, sizeof path), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+                0600);
+}
+
+/* A script or make of the staff's tree, which is trusted: true if it exits with 0. */
+static bool trusted(const attempt *a, const char *const *argv)
+{
+    int how = -1;
+    const int log = open_log(a);
+    const pid_t pid = fork();
+    if (pid == 0) {
+        dup2(log, 1);
+        dup2(log, 2);
+        execvp(argv[0], (char *const *)argv);
+        _exit(127);
+    }
+    if (pid > 0) waitpid(pid, &how, 0);
+    close(log);
+    return pid > 0 && WIFEXITED(how) && WEXITSTATUS(how) == 0;
+}
+
+/* make in the staged tree, which holds the submission's sources: they may want to read files, or to
+ * keep the compiler busy for ever. */
+static bool compile(const attempt *a, const char *for_backend, char *how, size_t bytes)
+{
+    char folder[4096], backend[32], arch[128];
+    confined c;
+    error_text error;
+    snprintf(backend, sizeof backend, "BACKEND=%s", for_backend);
+    snprintf(arch, sizeof arch, "ARCH=%s", a->arch); /* no device is in sight there to ask */
+    const char *const argv[] = {"/usr/bin/make", "-s", "-j2", backend, arch, "lab-objects", NULL};
+    const task t = {.argv = argv,
+                    .folder = attempt_path(a, "tree", folder, sizeof folder),
+                    .writes = true,
+                    .channel = -1,
+                    .output = open_log(a),
+                    .limits = {.cpu_seconds = (int)(COMPILER * a->patience),
+                               .processes = 64,
+                               .open_files = 256,
+                               .memory_bytes = (size_t)4 << 30,
+                               .file_bytes = 64 << 20}};
+    int status = -1;
+    snprintf(how, bytes, "cannot start the compiler");
+    if (confine_start(&t, &c, &error) == STATUS_OK)
+        status = confine_end(&c, wall_ms() + 1000 * COMPILER * a->patience, how, bytes);
+    close(t.output);
+    return status == 0;
+}
+
+/* Objects and runners for one backend, in WORK/backend. */
+static found build_for(const attempt *a, const char *name)
+{
+    char text[500], how[200], backend[32], lab[32], work[4200], programs[4200];
+    snprintf(backend, sizeof backend, "BACKEND=%s", name);
+    snprintf(lab, sizeof lab, "LAB=%d", a->lab);
+    snprintf(work, sizeof work, "WORK=%s/%s", a->work, name);
+    snprintf(programs, sizeof programs, "%s/%s", a->build, name);
+    const char *const look[] = {"scripts/grade-look", a->work, a->lab_folder, programs, NULL};
+    const char *const link[] = {"make", "-s", backend, lab, work, "graded-runners", NULL};
+    if (!compile(a, name, how, sizeof how)) {
+        reason(a, text, sizeof text);
+        return found_of(0, "does not compile%s%s: %s", strstr(how, "exit") ? "" : ", ",
+                        strstr(how, "exit") ? "" : how, text);
+    }
+    if (!trusted(a, look)) {
+        reason(a, text, sizeof text);
+        return found_of(0, "refused: %s", text);
+    }
+    if (!trusted(a, link)) {
+        reason(a, text, sizeof text);
+        return found_of(0, "does not link: %s", text);
+    }
+    return found_of(1, "%s", "");
+}
+
+found attempt_build(const attempt *a)
+{
+    char text[500], uid[16];
+    snprintf(uid, sizeof uid, "%u", (unsigned)confine_uid());
+    const char *const stage[] = {
+        "scripts/grade-stage", a->submission, a->lab_folder, a->work, uid, NULL};
+    if (!trusted(a, stage)) {
+        reason(a, text, sizeof text);
+        return found_of(0, "refused: %s", text);
+    }
+    const found f = build_for(a, device_backend());
+    /* The instruments are the CPU backend's, wherever results and times come from. */
+    return f.share == 1 && device_keeps_time() ? build_for(a, "simt") : f;
+}

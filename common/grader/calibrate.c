@@ -1,0 +1,130 @@
+/*
+ * calibrate.c - what speed to ask for on this GPU: measures a lab's solution and the lab before it as a
+ * submission would be, and writes LAB/targets.tsv.
+ *
+ *     calibrate LAB BEFORE REFERENCE BEFORE_PROGRAM
+ *
+ * LAB and BEFORE are numbers, the programs their runners. The lab before gets no points, since nothing
+ * was gained by it; the solution, less what two measurements of it differ by and a twentieth, gets all.
+ */
+#include "grader/confine.h"
+#include "grader/matter.h"
+#include "grader/pace.h"
+#include "harness/device.h"
+#include "matrix/files.h"
+#include "ops/spmm.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_LINES = 256 };
+
+/* Lines of the file that are about other GPUs stay; `mine` follow. */
+static enum status save(const char *path, const char *device, char mine[][400], int count,
+                        error_text *error)
+{
+    static char kept[MAX_LINES][600];
+    int num_kept = 0;
+    FILE *old = fopen(path, "r");
+    while (old && num_kept < MAX_LINES && fgets(kept[num_kept], sizeof kept[0], old))
+        num_kept += strncmp(kept[num_kept], device, strlen(device)) != 0;
+    if (old) fclose(old);
+    output_file f;
+    enum status status = output_open(&f, path, error);
+    if (status != STATUS_OK) return status;
+    for (int i = 0; i < num_kept; i++)
+        fputs(kept[i], f.stream);
+    for (int i = 0; i < count; i++)
+        fputs(mine[i], f.stream);
+    return output_close(&f, error);
+}
+
+/* One test: a line of targets.tsv. */
+static enum status calibrate(const attempt *a, const test *t, const char *const *programs,
+                             int before, const char *device, char *line, size_t bytes,
+                             error_text *error)
+{
+    bench b;
+    char why[400];
+    enum status status = pace_open(a, t, &b, error);
+    if (status != STATUS_OK) return status;
+    const double once = pace_measure(a, &b, programs[0], a->lab, why, sizeof why);
+    const double earlier =
+        isnan(once) ? NAN : pace_measure(a, &b, programs[1], before, why, sizeof why);
+    const double again =
+        isnan(earlier) ? NAN : pace_measure(a, &b, programs[0], a->lab, why, sizeof why);
+    bench_close(&b);
+    if (isnan(again))
+        return fail(error, STATUS_WRONG, "%s, N = %s: %s", t->word[0], t->word[1], why);
+    const double solution = fmin(once, again), noise = fabs(once - again) / solution;
+    const double full = 0.95 - noise, zero = fmin(solution / earlier, full / 2);
+    snprintf(line, bytes, "%s\t%s\t%s\t%.3g\t%.3g\n", device, t->word[0], t->word[1], zero, full);
+    printf(
+        "%s N = %s: lab %d takes %.4g ms, lab %d %.4g ms, twice the same differ by %.1f %%: points "
+        "from %.3g, all at %.3g\n",
+        t->word[0], t->word[1], before, earlier, a->lab, solution, 100 * noise, zero, full);
+    return STATUS_OK;
+}
+
+/* The runners where tasks can start them: WORK/0/runner and WORK/1/runner. */
+static enum status copy_programs(char **programs, const char *work, char copies[2][PATH_MAX],
+                                 error_text *error)
+{
+    for (int i = 0; i < 2; i++) {
+        char *command;
+        snprintf(copies[i], PATH_MAX, "%.4000s/%d/runner", work, i);
+        if (asprintf(&command, "mkdir '%s/%d' && cp '%s' '%s'", work, i, programs[i], copies[i]) <
+            0)
+            return fail(error, STATUS_MEMORY, "no memory for a line of text");
+        const int how = system(command); /* paths of the Makefile's and our own making */
+        free(command);
+        if (how != 0) return fail(error, STATUS_USAGE, "%s: cannot be copied", programs[i]);
+    }
+    return STATUS_OK;
+}
+
+int main(int argc, char **argv)
+{
+    static plan p;
+    static char lines[MAX_TESTS][400], copies[2][PATH_MAX];
+    char folder[512], path[600], work[PATH_MAX];
+    device_info device;
+    error_text error;
+    int count = 0;
+    if (argc < 5) {
+        fprintf(stderr, "usage: make calibrate LAB=3\n");
+        return STATUS_USAGE;
+    }
+    attempt a = {.lab = atoi(argv[1]),
+                 .secret = matter_secret(),
+                 .patience = 120,
+                 .operation = &spmm_operation,
+                 .plan = &p,
+                 .lab_folder = folder,
+                 .work = work};
+    enum status status = device_open(0, &device, &error);
+    if (status == STATUS_OK && !device_keeps_time())
+        status = fail(&error, STATUS_SKIPPED,
+                      "speed needs a GPU: make calibrate BACKEND=cuda LAB=%s", argv[1]);
+    if (status == STATUS_OK) status = attempt_find_lab(a.lab, folder, sizeof folder, &error);
+    snprintf(path, sizeof path, "%s/grade.tsv", folder);
+    if (status == STATUS_OK) status = plan_read(path, &p, &error);
+    if (status == STATUS_OK) status = attempt_make_work(NULL, work, sizeof work, &error);
+    if (status == STATUS_OK) {
+        const char *const programs[] = {copies[0], copies[1]};
+        confine_open();
+        status = copy_programs(argv + 3, work, copies, &error);
+        for (int i = 0; i < p.num_tests && status == STATUS_OK; i++)
+            if (p.tests[i].kind == TEST_TIME)
+                status = calibrate(&a, &p.tests[i], programs, atoi(argv[2]), device.name,
+                                   lines[count++], sizeof lines[0], &error);
+        attempt_remove_work(work);
+    }
+    snprintf(path, sizeof path, "%s/targets.tsv", folder);
+    if (status == STATUS_OK) status = save(path, device.name, lines, count, &error);
+    if (status != STATUS_OK) fprintf(stderr, "calibrate: %s\n", error.text);
+    return status;
+}

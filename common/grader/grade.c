@@ -1,0 +1,157 @@
+/*
+ * grade.c - grades one submission to one lab: build, results, memory, counters, answers, speed.
+ *
+ *     grade LAB SUBMISSION [--json FILE] [--seed S] [--plan FILE] [--patience SECONDS]
+ *           [--arch A] [--work DIR] [--rehearse]
+ *
+ * --seed makes the secrets known, --plan takes another file than the lab's grade.tsv, --patience is for
+ * each program that a test starts, --work keeps the folder that is worked in, --rehearse goes through
+ * the measurement of speed where it means nothing, for no points.
+ *
+ * This process holds the seeds, the oracle and the clock, and links no code of a submission. Exit
+ * status: 0 graded, whatever the points; 2 usage; 4 the grader itself failed; 77 it was built for a GPU and there is none.
+ */
+#include "grader/attempt.h"
+#include "grader/confine.h"
+#include "grader/matter.h"
+#include "harness/device.h"
+#include "harness/instruments.h"
+#include "ops/spmm.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Where the staff's tree is built; set by the Makefile. */
+#ifndef BUILD_FOLDER
+#define BUILD_FOLDER "build"
+#endif
+
+/* ---- what was asked for ---------------------------------------------------------------------- */
+
+static enum status parse(int argc, char **argv, attempt *a, const char **json, const char **work,
+                         const char **plan_path, error_text *error)
+{
+    char *end;
+    int i = 1;
+    if (argc < 3) return fail(error, STATUS_USAGE, "which lab, and which submission?");
+    a->lab = (int)strtol(argv[i++], &end, 10);
+    if (*end || a->lab < 1) return fail(error, STATUS_USAGE, "'%s' is no lab's number", argv[1]);
+    a->submission = argv[i++];
+    for (; i < argc; i++) {
+        const char *value = i + 1 < argc ? argv[i + 1] : NULL;
+        if (!strcmp(argv[i], "--rehearse")) {
+            a->rehearsal = true;
+            continue;
+        }
+        if (!value) return fail(error, STATUS_USAGE, "%s: unknown, or it needs a value", argv[i]);
+        if (!strcmp(argv[i], "--json"))
+            *json = value;
+        else if (!strcmp(argv[i], "--work"))
+            *work = value;
+        else if (!strcmp(argv[i], "--arch"))
+            a->arch = value;
+        else if (!strcmp(argv[i], "--plan"))
+            *plan_path = value;
+        else if (!strcmp(argv[i], "--patience"))
+            a->patience = strtod(value, NULL);
+        else if (!strcmp(argv[i], "--seed"))
+            a->secret = strtoull(value, NULL, 10);
+        else
+            return fail(error, STATUS_USAGE, "%s: unknown option", argv[i]);
+        i++;
+    }
+    return STATUS_OK;
+}
+
+/* ---- the tests ------------------------------------------------------------------------------- */
+
+static found run_test(const attempt *a, const test *t, scores *s)
+{
+    switch (t->kind) {
+    case TEST_CORRECT:
+        return attempt_correct(a, t);
+    case TEST_REPEATED:
+        return attempt_repeated(a, t);
+    case TEST_MEMCHECK:
+        return attempt_findings(a, t, INSTRUMENT_MEMCHECK);
+    case TEST_RACECHECK:
+        return attempt_findings(a, t, INSTRUMENT_RACECHECK);
+    case TEST_COUNTER:
+        return attempt_counter(a, t);
+    case TEST_PREDICT:
+        return attempt_predict(a, t);
+    case TEST_ANSWERED:
+        return attempt_answered(a);
+    case TEST_TIME:
+        return attempt_time(a, t, &s->speed);
+    default:
+        return found_of(NAN, "no such test");
+    }
+}
+
+static bool is_about_code(const test *t)
+{
+    return t->kind != TEST_PREDICT && t->kind != TEST_ANSWERED;
+}
+
+static enum status run_tests(const attempt *a, scores *s, error_text *error)
+{
+    const found built = attempt_build(a);
+    enum status status = STATUS_OK;
+    for (int i = 0; i < s->plan->num_tests && status == STATUS_OK; i++) {
+        const test *t = &s->plan->tests[i];
+        found f = built;
+        if (t->kind != TEST_BUILD && is_about_code(t) && built.share < 1)
+            f = found_of(0, "there is no program to test");
+        else if (t->kind != TEST_BUILD)
+            f = run_test(a, t, s);
+        status = score(s, i, f.share, error, "%s", f.text);
+    }
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    static plan p;
+    static scores s;
+    static device_info device;
+    char folder[512], work[PATH_MAX], lab_plan[600], title[64];
+    const char *json = NULL, *wish = NULL, *plan_path = lab_plan;
+    error_text error;
+    attempt a = {.secret = matter_secret(),
+                 .build = BUILD_FOLDER,
+                 .arch = "auto",
+                 .patience = 120,
+                 .operation = &spmm_operation};
+    unsetenv(
+        "MAKEFLAGS"); /* of the make that runs this: its jobs are not those of the steps here */
+    unsetenv("MAKELEVEL");
+    enum status status = parse(argc, argv, &a, &json, &wish, &plan_path, &error);
+    if (status == STATUS_OK && device_keeps_time()) status = device_open(0, &device, &error);
+    if (status == STATUS_OK) status = attempt_find_lab(a.lab, folder, sizeof folder, &error);
+    snprintf(lab_plan, sizeof lab_plan, "%s/grade.tsv", folder);
+    if (status == STATUS_OK) status = plan_read(plan_path, &p, &error);
+    if (status == STATUS_OK) status = attempt_make_work(wish, work, sizeof work, &error);
+    if (status == STATUS_OK) {
+        a.lab_folder = folder;
+        a.plan = &p;
+        a.work = work;
+        snprintf(title, sizeof title, "lab %d", a.lab);
+        scores_open(&s, &p, json, title);
+        confine_open();
+        s.walls = confine_text();
+        printf("%s, %s\nconfined by %s\n", title, a.submission, s.walls);
+        status = run_tests(&a, &s, &error);
+        if (!wish) attempt_remove_work(work);
+    }
+    if (status != STATUS_OK) {
+        fprintf(stderr, "grade: %s\n", error.text);
+        return status;
+    }
+    scores_total(&s);
+    return STATUS_OK;
+}

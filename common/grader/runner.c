@@ -1,0 +1,278 @@
+/*
+ * runner.c - the program that a submission is linked to: it does what the grader asks over the
+ * channel, and decides nothing. Linked to the kernels' traced objects it also counts and checks.
+ *
+ * It shares its memory with code that may want to deceive, so whatever it says is doubted.
+ */
+#include "grader/channel.h"
+#include "grader/seal.h"
+#include "harness/device.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+typedef struct array {
+    unsigned char *base; /* on the device: guard, contents, guard */
+    size_t bytes;        /* of the three */
+} array;
+
+/* What has been prepared, and of what. */
+typedef struct session {
+    csr_matrix A;
+    problem problem;
+    const contender *contender;
+    void *instance;
+} session;
+
+static array arrays[MAX_ARRAYS];
+
+static void host_may(bool copy)
+{
+#ifdef BACKEND_CUDA
+    (void)copy; /* the GPU's memory is out of the host's reach anyhow */
+#else
+    simt_host_access(copy ? SIMT_HOST_COPIES : SIMT_HOST_NOTHING);
+#endif
+}
+
+/* Answers; what a failed kernel reported is more than the error's name. */
+static bool answer(enum status status, const char *text, const void *data, size_t bytes)
+{
+    message m = {.status = (int)status, .bytes = bytes};
+    strncpy(m.text, text, sizeof m.text - 1);
+    return channel_write(CHANNEL_FD, &m, sizeof m, INFINITY) &&
+           channel_write(CHANNEL_FD, data, bytes, INFINITY);
+}
+
+static bool answer_cuda(cudaError_t e, const void *data, size_t bytes)
+{
+    const char *why = e == cudaSuccess ? "" : cudaGetErrorString(e);
+#ifndef BACKEND_CUDA
+    if (e != cudaSuccess && *simt_last_report()) why = simt_last_report();
+#endif
+    return answer(e == cudaSuccess ? STATUS_OK : STATUS_RUNTIME, why, data, bytes);
+}
+
+/* ---- arrays ---------------------------------------------------------------------------------- */
+
+static bool put(const message *m, const void *image)
+{
+    if (m->array < 0 || m->array >= MAX_ARRAYS || m->bytes < 2 * ARRAY_GUARD)
+        return answer(STATUS_USAGE, "no such array", NULL, 0);
+    array *a = &arrays[m->array];
+    cudaError_t e = cudaSuccess;
+    if (a->bytes != m->bytes) { /* else the same place again: old results may lie about */
+        cudaFree(a->base);
+        *a = (array){0};
+        e = cudaMalloc((void **)&a->base, m->bytes);
+        if (e == cudaSuccess) a->bytes = m->bytes;
+    }
+    if (e == cudaSuccess) e = cudaMemcpy(a->base, image, m->bytes, cudaMemcpyHostToDevice);
+    const instruments *all = instruments_here();
+    if (e == cudaSuccess && all) {
+        const size_t bytes = m->bytes - 2 * ARRAY_GUARD;
+        all->name_array(a->base + ARRAY_GUARD, bytes, m->element, m->text, m->read_only);
+        if (!m->read_only && all->forget_contents)
+            all->forget_contents(a->base + ARRAY_GUARD, bytes);
+    }
+    return answer_cuda(e, NULL, 0);
+}
+
+static bool get(const message *m)
+{
+    const array *a = m->array >= 0 && m->array < MAX_ARRAYS ? &arrays[m->array] : NULL;
+    void *image = a && a->base ? malloc(a->bytes) : NULL;
+    if (!image) return answer(STATUS_USAGE, "no such array", NULL, 0);
+    const cudaError_t e = cudaMemcpy(image, a->base, a->bytes, cudaMemcpyDeviceToHost);
+    const bool sent = answer_cuda(e, image, e == cudaSuccess ? a->bytes : 0);
+    free(image);
+    return sent;
+}
+
+static void *contents(int number)
+{
+    return number >= 0 && number < MAX_ARRAYS && arrays[number].base
+               ? arrays[number].base + ARRAY_GUARD
+               : NULL;
+}
+
+static void resolve(const int32_t *numbers, void **pointers)
+{
+    for (int i = 0; i < MAX_OPERANDS; i++)
+        pointers[i] = contents(numbers[i]);
+}
+
+/* ---- preparing ------------------------------------------------------------------------------- */
+
+static void release(session *s)
+{
+    if (s->instance) s->contender->operation->release(s->instance);
+    s->instance = NULL;
+    csr_free(&s->A);
+}
+
+static const contender *find(int lab, int precision)
+{
+    for (const contender *c = contenders(); c; c = c->next)
+        if (c->lab == lab && (int)c->precision == precision) return c;
+    return NULL;
+}
+
+/* "D=2,C=4" over the contender's own choice; what it does not know is left out. */
+static void apply_settings(const contender *c, char *settings, int *tuning)
+{
+    char *rest = NULL;
+    for (char *word = strtok_r(settings, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
+        char *value = strchr(word, '=');
+        if (!value) continue;
+        *value++ = '\0';
+        for (int i = 0; i < contender_num_tunables(c); i++)
+            if (!strcmp(c->tunables[i].name, word)) tuning[i] = atoi(value);
+    }
+}
+
+/* The pattern of A on the host, for a prepare that works there. */
+static enum status take_matrix(session *s, const prepare_request *r, const char *behind,
+                               size_t bytes, error_text *error)
+{
+    const size_t row_ptr = (r->rows + 1) * sizeof(int64_t), col_idx = r->nnz * sizeof(int32_t);
+    if (bytes != row_ptr + col_idx) return fail(error, STATUS_USAGE, "not a matrix");
+    enum status status = csr_alloc(&s->A, r->rows, r->cols, r->nnz, false, error);
+    if (status != STATUS_OK) return status;
+    memcpy(s->A.row_ptr, behind, row_ptr);
+    memcpy(s->A.col_idx, behind + row_ptr, col_idx);
+    s->problem = (problem){.A = &s->A,
+                           .N = r->N,
+                           .num_inputs = r->num_inputs,
+                           .precision = (enum precision)r->precision};
+    return row_stats_compute(&s->A, &s->problem.stats, error);
+}
+
+static bool prepare(session *s, message *m, const char *payload)
+{
+    const prepare_request *r = (const prepare_request *)payload;
+    const instruments *all = instruments_here();
+    error_text error;
+    void *d_inputs[MAX_OPERANDS];
+    int tuning[MAX_TUNABLES] = {0};
+    release(s);
+    s->contender = find(r->lab, r->precision);
+    if (!s->contender)
+        return answer(STATUS_WRONG, "no contender registers this lab number and precision", NULL,
+                      0);
+    const operation *op = s->contender->operation;
+    enum status status = take_matrix(s, r, payload + sizeof *r, m->bytes - sizeof *r, &error);
+    if (status != STATUS_OK) return answer(status, error.text, NULL, 0);
+    s->problem.operation = op;
+    resolve(r->inputs, d_inputs);
+    if (all) {
+        all->reset();
+        all->begin(true, NULL);
+    }
+    op->choose(s->contender, &s->problem, tuning);
+    apply_settings(s->contender, m->text, tuning);
+    cudaError_t e = op->prepare(s->contender, &s->problem, d_inputs, tuning, &s->instance);
+    if (e == cudaSuccess) e = cudaDeviceSynchronize();
+    if (all) all->end();
+    return answer_cuda(e, NULL, 0);
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+static void take_report(const instruments *all, trace_report *report)
+{
+    const kernel_profile *kernels;
+    const finding *found;
+    const size_t num_kernels = all->profiles(&kernels), num_findings = all->findings(&found);
+    *report = (trace_report){.num_findings = (int64_t)num_findings};
+    for (size_t i = 0; i < num_kernels; i++)
+        if (!kernels[i].in_prepare) counters_add(&report->run, &kernels[i].total);
+    for (size_t i = 0; i < num_findings && i < MAX_TOLD_FINDINGS; i++) {
+        strncpy(report->findings[i].kind, found[i].kind, sizeof found[i].kind - 1);
+        strncpy(report->findings[i].text, found[i].text, sizeof found[i].text - 1);
+        strncpy(report->findings[i].where, found[i].where, sizeof found[i].where - 1);
+    }
+}
+
+static bool run(session *s, const message *m, const run_step *steps)
+{
+    const size_t count = m->bytes / sizeof *steps;
+    const instruments *all = instruments_here();
+    cudaError_t e = cudaSuccess;
+    if (!s->instance) return answer(STATUS_USAGE, "nothing is prepared", NULL, 0);
+    const operation *op = s->contender->operation;
+    if (all) all->begin(false, NULL);
+    host_may(false);
+    for (size_t i = 0; i < count && e == cudaSuccess; i++) {
+        void *d_inputs[MAX_OPERANDS];
+        resolve(steps[i].inputs, d_inputs);
+        op->rebind(s->instance, d_inputs);
+        e = op->run(s->instance, contents(steps[i].output), 0);
+    }
+    if (e == cudaSuccess) e = cudaGetLastError();
+    if (e == cudaSuccess) e = cudaDeviceSynchronize();
+    host_may(true);
+    if (!all) return answer_cuda(e, NULL, 0);
+    trace_report report;
+    all->end();
+    take_report(all, &report);
+    return answer_cuda(e, &report, sizeof report);
+}
+
+/* ---- the conversation ------------------------------------------------------------------------ */
+
+static bool serve(session *s, message *m, char *payload)
+{
+    m->text[sizeof m->text - 1] = '\0';
+    switch (m->command) {
+    case CHANNEL_PUT:
+        return put(m, payload);
+    case CHANNEL_GET:
+        return get(m);
+    case CHANNEL_PREPARE:
+        return m->bytes >= sizeof(prepare_request) && prepare(s, m, payload);
+    case CHANNEL_RUN:
+        return run(s, m, (run_step *)payload);
+    case CHANNEL_RELEASE:
+        release(s);
+        return answer(STATUS_OK, "", NULL, 0);
+    }
+    return false;
+}
+
+/* What has to be opened while that is still possible. */
+static enum status start(int which, error_text *error)
+{
+    const instrument_settings settings = {which, "h200", 1};
+    device_info device;
+    enum status status = device_open(0, &device, error);
+    if (status != STATUS_OK) return status;
+    if (instruments_here()) return instruments_here()->open(&settings, error);
+#ifndef BACKEND_CUDA
+    /* A traced runner asks addr2line about lines of the source: it is confined by its parent alone. */
+    if (!seal_process()) return fail(error, STATUS_SKIPPED, "the kernel knows no seccomp filters");
+#endif
+    return STATUS_OK;
+}
+
+/* runner [INSTRUMENTS]. Nothing of the submission has run yet: it has no code that runs before main(). */
+int main(int argc, char **argv)
+{
+    session s = {0};
+    message m;
+    error_text error = {""};
+    prctl(PR_SET_DUMPABLE, 0);
+    const enum status status = start(argc > 1 ? atoi(argv[1]) : 0, &error);
+    if (!answer(status, error.text, NULL, 0) || status != STATUS_OK) return status;
+    host_may(true);
+    while (channel_read(CHANNEL_FD, &m, sizeof m, INFINITY)) {
+        char *payload = malloc(m.bytes + 1);
+        const bool served = payload && channel_read(CHANNEL_FD, payload, m.bytes, INFINITY) &&
+                            serve(&s, &m, payload);
+        free(payload);
+        if (!served) return STATUS_RUNTIME;
+    }
+    return STATUS_OK;
+}

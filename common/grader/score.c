@@ -1,0 +1,120 @@
+#include "grader/score.h"
+
+#include "harness/json.h"
+#include "matrix/files.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void scores_open(scores *s, const plan *p, const char *path, const char *title)
+{
+    *s = (scores){.plan = p, .path = path};
+    snprintf(s->title, sizeof s->title, "%s", title);
+}
+
+void test_title(const test *t, char *text, size_t bytes)
+{
+    size_t used = snprintf(text, bytes, "%s", TEST_NAMES[t->kind]);
+    const int told = t->kind == TEST_PREDICT ? 1 : t->num_words; /* not the answer */
+    for (int i = 0; i < told && used < bytes; i++)
+        used += snprintf(text + used, bytes - used, " %s", t->word[i]);
+}
+
+double scores_sum(const scores *s)
+{
+    double sum = 0;
+    for (int i = 0; i < s->plan->num_tests; i++)
+        sum += s->marks[i].points;
+    return sum;
+}
+
+double scores_not_run(const scores *s)
+{
+    double sum = 0;
+    for (int i = 0; i < s->plan->num_tests; i++)
+        if (s->marks[i].verdict == NOT_RUN) sum += s->plan->tests[i].points;
+    return sum;
+}
+
+/* What was predicted, and by how much it was off, is the student's to learn after the deadline. */
+static const char *visibility(const test *t)
+{
+    return t->kind == TEST_PREDICT ? "after_due_date" : "visible";
+}
+
+static void write_test(FILE *out, const test *t, const mark *m)
+{
+    char title[600];
+    test_title(t, title, sizeof title);
+    fputs("    {\"name\": ", out);
+    json_text(out, title);
+    fprintf(out,
+            ", \"score\": %g, \"max_score\": %g, \"status\": \"%s\", \"visibility\": \"%s\",\n",
+            m->points, m->verdict == NOT_RUN ? 0 : t->points,
+            m->verdict == PASSED || m->verdict == NOT_RUN ? "passed" : "failed", visibility(t));
+    fputs("     \"output\": ", out);
+    json_text(out, m->verdict == NOT_REACHED ? "the grader was stopped before this test" : m->text);
+    fputs("}", out);
+}
+
+static void write_results(FILE *out, const scores *s)
+{
+    fprintf(out, "{\n  \"score\": %g,\n  \"output\": ", scores_sum(s));
+    char text[900];
+    snprintf(text, sizeof text,
+             "%s. %g points of tests that could not be run here are not in the total. "
+             "Confinement: %s",
+             s->title, scores_not_run(s), s->walls ? s->walls : "-");
+    json_text(out, text);
+    fputs(",\n  \"leaderboard\": [", out);
+    if (s->speed > 0)
+        fprintf(out,
+                "{\"name\": \"speed over the reference\", \"value\": %.4g, \"order\": \"desc\"}",
+                s->speed);
+    fputs("],\n  \"tests\": [\n", out);
+    for (int i = 0; i < s->plan->num_tests; i++) {
+        write_test(out, &s->plan->tests[i], &s->marks[i]);
+        fputs(i + 1 < s->plan->num_tests ? ",\n" : "\n", out);
+    }
+    fputs("  ]\n}\n", out);
+}
+
+static enum status save(const scores *s, error_text *error)
+{
+    output_file f;
+    if (!s->path) return STATUS_OK;
+    enum status status = output_open(&f, s->path, error);
+    if (status != STATUS_OK) return status;
+    write_results(f.stream, s);
+    return output_close(&f, error);
+}
+
+enum status score(scores *s, int test, double share, error_text *error, const char *format, ...)
+{
+    va_list args;
+    char title[600];
+    mark *m = &s->marks[test];
+    va_start(args, format);
+    vsnprintf(m->text, sizeof m->text, format, args);
+    va_end(args);
+    const double points = s->plan->tests[test].points;
+    m->verdict = isnan(share) ? NOT_RUN : share >= 1 ? PASSED : FAILED;
+    m->points = isnan(share) ? 0 : points * share;
+    test_title(&s->plan->tests[test], title, sizeof title);
+    if (isnan(share))
+        printf("   -/%-4g %s: not run: %s\n", points, title, m->text);
+    else
+        printf("%4.4g/%-4g %s%s%s\n", m->points, points, title, *m->text ? ": " : "", m->text);
+    fflush(stdout);
+    return save(s, error);
+}
+
+void scores_total(const scores *s)
+{
+    const double not_run = scores_not_run(s), all = plan_points(s->plan);
+    printf("%s: %.4g of %g points", s->title, scores_sum(s), all - not_run);
+    if (not_run > 0) printf(" (%g more could not be tested here)", not_run);
+    putchar('\n');
+}

@@ -1,0 +1,15 @@
+/*
+ * chosen.h - who is run: of the contenders linked in, those that the command line asks for.
+ */
+#ifndef HARNESS_CHOSEN_H
+#define HARNESS_CHOSEN_H
+
+#include "harness/options.h"
+
+/* The lab the program is named after: the last of those linked in. */
+const contender *own_lab(void);
+
+/* Whether these options have `c` run beside the own lab: its operation, precision and rivals decide. */
+bool contender_is_chosen(const contender *c, const options *o);
+
+#endif

@@ -1,0 +1,48 @@
+/*
+ * fast.cuh - what the fast kernel is given, and how it cuts its shared memory.
+ */
+#ifndef LAB9_FAST_CUH
+#define LAB9_FAST_CUH
+
+#include "device/mbarrier.cuh"
+#include "fast_decode.cuh"
+
+constexpr int MOST_STAGES = EARLY_STEPS;
+
+/* C (rows x N, from `column` on) = the matrix times X, which is fast_X.cuh's order of B. */
+struct fast_product {
+    lane_major A;
+    tca_bme repeated;
+    const void *B;
+    const uint4 *X;
+    void *C;
+    int N, column;
+    int stages;   /* steps that are there or on their way */
+    float *parts; /* sums of strips that several blocks share: see fast_finish.cuh */
+    unsigned *arrived;
+};
+
+/* X's share of a quad: 64 rows of 8 * tiles columns. */
+__host__ __device__ static inline unsigned x_bytes(int tiles)
+{
+    return QUAD_COLUMNS * 8 * tiles * 2;
+}
+
+/* Bytes of shared memory, from its beginning; x from a stage's. Behind the rows of a step a stage has room
+ * for those that are looked at beyond its last value: they are copied with it, from the step that
+ * follows, so that they are never something that somebody else writes. */
+struct fast_layout {
+    unsigned full, empty, stages, x, stage_bytes, total;
+
+    __host__ __device__ fast_layout(const fast_product &p, int tiles)
+    {
+        full = TABLE_ENTRIES * sizeof(table_entry);
+        empty = full + MOST_STAGES * sizeof(mbarrier);
+        stages = (empty + MOST_STAGES * (unsigned)sizeof(mbarrier) + 127) / 128 * 128;
+        x = (p.A.most_rows + LOOK_AHEAD) * ROW_BYTES;
+        stage_bytes = x + p.A.shape.step * x_bytes(tiles);
+        total = stages + p.stages * stage_bytes;
+    }
+};
+
+#endif

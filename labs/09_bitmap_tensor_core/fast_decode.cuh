@@ -1,0 +1,192 @@
+/*
+ * fast_decode.cuh - from a mask and a bank to fragments of A: the inner loop of the fast kernel.
+ *
+ * A lane has eight elements of a fragment, the words a[0] to a[3] with two each. Those that are stored
+ * follow each other in the lane's bank. How many lie before a fragment says one count of bits in the
+ * mask (popc); the four counts of a quad do not wait for each other.
+ *
+ * a[0] and a[1], the front, are taken from the first four halves of the fragment's values; a[2] and
+ * a[3], the back, from the last four. So at a border between two fragments one address serves both: the
+ * back of one and the front of the next. Which half goes where is a selector for the byte permutation,
+ * out of a table of 16 for the front and 16 for the back, by the four bits of the mask. One word of a
+ * front or back has its values in one word of the bank, so that the permutation can take its zeros from
+ * a register that is zero; the other may need both words. A back's zeros there are made by a mask. A
+ * front needs zeros only if it has three values at most: then the fourth half, which belongs to what
+ * follows, is cleared before, and serves as zero.
+ *
+ * The table's entries have 8 bytes: 16 of them lie in 32 banks, so lanes never conflict, whatever their
+ * bits are. Neither do they in the values, since every lane has a bank of its own.
+ */
+#ifndef LAB9_FAST_DECODE_CUH
+#define LAB9_FAST_DECODE_CUH
+
+#include "device/bits.cuh"
+#include "device/half.cuh"
+#include "device/mma.cuh"
+#include "device/shared.cuh"
+#include "device/warp.cuh"
+#include "lane_major_layout.cuh"
+
+/* Strips of a warp. Two share what is loaded of B, and while one waits for its words the other has
+ * work; a step then is eight warps', two a scheduler. */
+constexpr int WARP_STRIPS = 2;
+constexpr int WORKERS = SLOTS / WARP_STRIPS; /* warps that multiply */
+
+/* ---- the table ------------------------------------------------------------------------------------ */
+
+/* Of a front: `one` has, low, the selector of the word with one source, and high, what the fourth half is
+ * masked with; `other` the selector of the other word. Of a back: `one` has, low, the selector of the
+ * word with one source, and high, that of the other; `other` the other word's mask. */
+struct table_entry {
+    uint32_t one, other;
+};
+constexpr int TABLE_ENTRIES = 32; /* 16 for fronts, 16 for backs */
+constexpr uint32_t BACKS = 16 * sizeof(table_entry);
+
+/* Selects half `place` of a window of two words for half `to` of the result. */
+static __device__ uint32_t half_selector(int place, int to)
+{
+    return (uint32_t)(2 * place | (2 * place + 1) << 4) << 8 * to;
+}
+
+/* The entry for fronts (entry < 16) or backs with elements `entry % 16`. */
+static __device__ table_entry make_entry(int entry)
+{
+    const bool back = entry >= 16;
+    uint32_t one = 0, other = 0, keep = 0;
+    int place = back ? 4 - __popc(entry % 16) : 0; /* in the window of four halves */
+    for (int i = 0; i < 4; i++) {
+        const bool stored = entry >> i & 1, has_one_source = i / 2 == back;
+        if (has_one_source) /* halves 0 and 1 of a front, 2 and 3 of a back; else the second source */
+            one |= half_selector(stored ? place % 2 : 2, i % 2);
+        else {
+            other |= half_selector(stored ? place : 3, i % 2);
+            if (stored) keep |= 0xffffu << 16 * (i % 2);
+        }
+        place += stored;
+    }
+    if (back) return {one | other << 16, keep};
+    return {one | (entry == 15 ? 0xffff0000u : 0), other};
+}
+
+/* ---- a lane's place in its bank --------------------------------------------------------------------- */
+
+/* A row of 128 bytes has two halves in each bank. An address plus 64 times the halves that have been read:
+ * bit 6 tells which half it is, and the bits above are the address of the row. */
+constexpr uint32_t HALF_STEP = ROW_BYTES / 2;
+
+template <bool EVEN> struct bank_reader {
+    uint32_t bank; /* 4 * number */
+    uint32_t at;   /* address of a bank's first row + HALF_STEP * halves */
+    uint32_t front[2];
+
+    /* The five words around the row of `place`: the row itself is word[2]. */
+    __device__ __forceinline__ void look(uint32_t place, uint32_t (&word)[5]) const
+    {
+        const uint32_t address = (place & ~(ROW_BYTES - 1u)) | bank;
+#pragma unroll
+        for (int i = 0; i < (EVEN ? 4 : 5); i++)
+            word[i] = load_shared<uint32_t>(address + (i - LOOK_BACK) * ROW_BYTES);
+    }
+
+    /* The four halves from a place on, of which `shift`, modulo 32, is 16 if it is odd. */
+    __device__ __forceinline__ void set_front(const uint32_t (&word)[5], uint32_t shift)
+    {
+        front[0] = EVEN ? word[2] : __funnelshift_r(word[2], word[3], shift);
+        front[1] = EVEN ? word[3] : __funnelshift_r(word[3], word[4], shift);
+    }
+
+    /* With bank `number`, behind so many halves. */
+    __device__ __forceinline__ void start(uint32_t first_row, uint32_t number, uint32_t halves)
+    {
+        uint32_t word[5];
+        bank = 4 * number;
+        at = first_row + HALF_STEP * halves;
+        look(at, word);
+        set_front(word, 16 * halves);
+    }
+};
+
+/* ---- a quad ----------------------------------------------------------------------------------------- */
+
+/* What is loaded for a quad of a strip. */
+struct quad_words {
+    uint32_t word[4][5]; /* around each fragment's end */
+    uint32_t shift[4];
+    uint2 front[4], back[4]; /* table entries */
+};
+
+/* Loads it, and moves the reader on to the quad's end. */
+template <bool EVEN>
+static __device__ __forceinline__ void look_at_quad(uint32_t table, uint32_t mask,
+                                                    bank_reader<EVEN> &reader, quad_words &w)
+{
+    constexpr uint32_t NIBBLES = 0x78787878; /* 8 * 15 in each byte */
+    const uint32_t fronts = mask & NIBBLES, backs = __funnelshift_r(mask, mask, 4) & NIBBLES;
+    const uint32_t begin = reader.at, shift = begin / (HALF_STEP / 16);
+#pragma unroll
+    for (int f = 0; f < 4; f++) {
+        const uint32_t upto = f == 3 ? ~0u : ((256u << 8 * f) - 1) << FIRST_BIT;
+        const uint32_t halves = __popc(mask & upto);
+        reader.at = begin + HALF_STEP * halves;
+        w.shift[f] = shift + 16 * halves;
+        reader.look(reader.at, w.word[f]);
+        /* The table begins at a multiple of 256: its address with the lowest byte replaced. */
+        w.front[f] = load_shared<uint2>(select_bytes(fronts, table, 0x7650 | f));
+        w.back[f] = load_shared<uint2>(select_bytes(backs, table, 0x7650 | f) + BACKS);
+    }
+}
+
+/* Fragment f of a quad of which all has been loaded; fragments in this order. */
+template <bool EVEN>
+static __device__ __forceinline__ void decode(const quad_words &w, int f, bank_reader<EVEN> &reader,
+                                              uint32_t (&a)[4])
+{
+    const uint32_t(&word)[5] = w.word[f];
+    const uint32_t back0 = EVEN ? word[0] : __funnelshift_r(word[0], word[1], w.shift[f]);
+    const uint32_t back1 = EVEN ? word[1] : __funnelshift_r(word[1], word[2], w.shift[f]);
+    const uint2 front = w.front[f], back = w.back[f];
+    a[0] = select_bytes(reader.front[0], 0, front.x);
+    a[1] = select_bytes(reader.front[0], reader.front[1] & (front.x | 0xffff), front.y);
+    a[2] = select_bytes(back0, back1, back.x >> 16) & back.y;
+    a[3] = select_bytes(back1, 0, back.x);
+    reader.set_front(word, w.shift[f]);
+}
+
+template <class H>
+static __device__ __forceinline__ void mma(float (&sum)[4], const uint32_t (&a)[4],
+                                           const uint32_t (&b)[2])
+{
+    if constexpr (std::is_same_v<H, __half>)
+        mma_m16n8k16_f16(sum, a, b, sum);
+    else
+        mma_m16n8k16_bf16(sum, a, b, sum);
+}
+
+/* A quad of the warp's strips, times the 64 rows of X at `x`, which are loaded once for all of them. */
+template <int TILES, bool EVEN, class H>
+static __device__ __forceinline__ void multiply_quad(uint32_t x, const quad_words (&w)[WARP_STRIPS],
+                                                     bank_reader<EVEN> (&reader)[WARP_STRIPS],
+                                                     float (&sum)[WARP_STRIPS][TILES][4])
+{
+#pragma unroll
+    for (int half = 0; half < 2; half++) {
+        uint4 b[TILES];
+#pragma unroll
+        for (int n = 0; n < TILES; n++)
+            b[n] = load_shared<uint4>(x + (half * TILES + n) * 512);
+#pragma unroll
+        for (int second = 0; second < 2; second++) {
+#pragma unroll
+            for (int strip = 0; strip < WARP_STRIPS; strip++) {
+                uint32_t a[4];
+                decode<EVEN>(w[strip], 2 * half + second, reader[strip], a);
+#pragma unroll
+                for (int n = 0; n < TILES; n++)
+                    mma<H>(sum[strip][n], a, {second ? b[n].z : b[n].x, second ? b[n].w : b[n].y});
+            }
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,166 @@
+/*
+ * lane_major_layout.cuh - how the lane-major format is cut: what its encoders and the kernel share.
+ */
+#ifndef LAB9_LANE_MAJOR_LAYOUT_CUH
+#define LAB9_LANE_MAJOR_LAYOUT_CUH
+
+#include "lane_major.h"
+
+/* ---- the work ------------------------------------------------------------------------------------- */
+
+/* Quads are numbered in one line: number / quads is the group, number % quads the place in its
+ * strips. `all` of them times MOST_BLOCKS are fewer than 2^32: see MOST_ELEMENTS in fast.cu. */
+__host__ __device__ static inline uint32_t first_quad(uint32_t all, uint32_t blocks, uint32_t block)
+{
+    return all * block / blocks;
+}
+
+/* The block that has the quad of this number. */
+__host__ __device__ static inline uint32_t owner_of(uint32_t all, uint32_t blocks, uint32_t number)
+{
+    return ((number + 1) * blocks - 1) / all;
+}
+
+/* Goes through the steps of a block. */
+struct step_cursor {
+    int quads, step;
+    int quad, place; /* number of the step's first quad; the same in its strips */
+    int left;        /* quads of the block from there on */
+
+    __host__ __device__ step_cursor(const lane_major &m, int block)
+        : quads(m.quads), step(m.shape.step),
+          quad(first_quad(m.groups * quads, m.shape.blocks, block)), place(quad % quads),
+          left(first_quad(m.groups * quads, m.shape.blocks, block + 1) - quad)
+    {
+    }
+    /* Quads that are left to this block in this group. */
+    __host__ __device__ int in_group() const { return min(left, quads - place); }
+    /* Of this step: no more than `step`, and all of one group. */
+    __host__ __device__ int count() const { return min(step, in_group()); }
+    __host__ __device__ void advance(int n)
+    {
+        quad += n;
+        left -= n;
+        place = place + n == quads ? 0 : place + n;
+    }
+    __host__ __device__ void advance() { advance(count()); }
+};
+
+/* ---- a step ---------------------------------------------------------------------------------------- */
+
+/* Its row with the masks of a quad of a strip, and the first one with values. */
+__host__ __device__ static inline int mask_row(int quad, int slot)
+{
+    return NOTE_ROWS + quad * SLOTS + slot;
+}
+__host__ __device__ static inline int value_row(int quads)
+{
+    return NOTE_ROWS + quads * SLOTS;
+}
+
+/* Where a lane's values of a strip begin: what is above them in its bank, in halves of a word, and the
+ * bank. */
+__host__ __device__ static inline uint16_t make_note(uint32_t above, uint32_t bank)
+{
+    return (uint16_t)(above * LANES + bank);
+}
+__host__ __device__ static inline uint32_t above_of(uint32_t note)
+{
+    return note / LANES;
+}
+__host__ __device__ static inline uint32_t bank_of(uint32_t note)
+{
+    return note % LANES;
+}
+
+/* ---- elements ------------------------------------------------------------------------------------- */
+
+/* A lane (g, t) has, of columns 8t to 8t + 7 of either 32 of a quad, those of rows g and g + 8. Of
+ * these 8 x 2 x 2 elements the first four columns of the first 32 are its part of fragment 0, the last
+ * four of fragment 1, and so on. So columns are taken in another order than they have in memory, within
+ * each 32; B is brought into the same order (fast_X.cuh).
+ *
+ * Of its eight elements of fragment f, number i (the half i % 2 of word a[i / 2]) is in row
+ * g + 8 * (i / 2 % 2), column 32 (f / 2) + 8 t + 4 (f % 2) + 2 (i / 4) + i % 2. */
+__host__ __device__ static inline int row_in_strip(int lane, int i)
+{
+    return lane / 4 + i / 2 % 2 * 8;
+}
+__host__ __device__ static inline int column_in_quad(int lane, int fragment, int i)
+{
+    return fragment / 2 * 32 + lane % 4 * 8 + fragment % 2 * 4 + i / 4 * 2 + i % 2;
+}
+
+/* The element's bit is number 8 f + i + 3 of the mask, modulo 32: the first four of a fragment, and,
+ * when the mask is rotated by four, the last four, lie where eight times their number is an address of
+ * the table (fast_decode.cuh). */
+constexpr int FIRST_BIT = 3;
+__host__ __device__ static inline uint32_t mask_of(uint32_t elements)
+{
+    return elements << FIRST_BIT | elements >> (32 - FIRST_BIT);
+}
+/* Bit 8 f + i is the element's. */
+__host__ __device__ static inline uint32_t elements_of(uint32_t mask)
+{
+    return mask >> FIRST_BIT | mask << (32 - FIRST_BIT);
+}
+
+/* With one more element where a fragment has an odd number. */
+__host__ __device__ static inline uint32_t made_even(uint32_t elements)
+{
+    uint32_t odd = elements ^ elements >> 4;
+    odd ^= odd >> 2;
+    odd = (odd ^ odd >> 1) & 0x01010101;
+    /* The lowest zero of each byte: adding one carries up to it. None has all ones and is odd. */
+    for (int f = 0; f < 4; f++)
+        if (odd >> 8 * f & 1) {
+            const uint32_t byte = elements >> 8 * f & 0xff;
+            elements |= (~byte & (byte + 1)) << 8 * f;
+        }
+    return elements;
+}
+
+/* ---- sizes ---------------------------------------------------------------------------------------- */
+
+/* All but the arrays and what depends on their contents. */
+__host__ static inline void lane_major_measure(const tca_bme *from, const lane_major_shape *shape,
+                                               lane_major *m)
+{
+    const int strips = (from->rows + STRIP_ROWS - 1) / STRIP_ROWS;
+    *m = {};
+    m->shape = *shape;
+    m->rows = from->rows;
+    m->cols = from->cols;
+    m->quads = from->across;
+    m->groups = (strips + SLOTS - 1) / SLOTS;
+    const int64_t all = (int64_t)m->groups * m->quads;
+    if (m->shape.blocks > all) m->shape.blocks = (int)all;
+    for (int b = 0; b < m->shape.blocks; b++) {
+        int steps = 0;
+        for (step_cursor at(*m, b); at.left > 0; at.advance())
+            steps++;
+        m->steps = max(m->steps, steps);
+    }
+}
+
+/* Gives steps their places: from the rows of each, and one more entry, to the row where each begins,
+ * and the last one ends. */
+__host__ static inline void lane_major_place(uint32_t *rows, lane_major *m)
+{
+    int64_t next = 0;
+    for (int b = 0; b < m->shape.blocks; b++) {
+        m->start[b].row = (uint32_t)next;
+        for (int i = 0; i < m->steps; i++) {
+            uint32_t *const step = &rows[b * m->steps + i];
+            const uint32_t n = *step;
+            if (i < EARLY_STEPS) m->start[b].rows[i] = (uint16_t)n;
+            m->most_rows = max(m->most_rows, (int)n);
+            *step = (uint32_t)next;
+            next += n;
+        }
+    }
+    rows[m->shape.blocks * m->steps] = (uint32_t)next;
+    m->all_rows = next;
+}
+
+#endif

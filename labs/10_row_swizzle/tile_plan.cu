@@ -1,0 +1,245 @@
+/*
+ * tile_plan.cu - from CSR to chunks and tiles: cut the rows, deal them out in chunks of equal work, sort
+ * each block's segments by length, copy their pairs there.
+ */
+#include "tile.h"
+
+constexpr int PAIR_UNIT = 4;     /* segments begin at multiples of 32 bytes, a sector */
+constexpr int SEGMENT_COST = 40; /* of starting and ending a segment, in nonzeros */
+constexpr int LENGTH_CLASSES = 1024;
+constexpr int RESERVED = 1024; /* bytes of shared memory that CUDA keeps for itself, per block */
+constexpr int OWN_SHARED = 2 * TILE_ROW_BYTES; /* the kernel's variables, and to align the tile */
+
+/* ---- steps, each of one index ---------------------------------------------------------------- */
+
+/* The work of a row, for a scan that says where each row begins. */
+struct row_work {
+    int rows, tiles;
+    const int *length;
+    int *work;
+
+    __host__ __device__ void operator()(int64_t row) const
+    {
+        int sum = SEGMENT_COST * tiles;
+        for (int t = 0; t < tiles; t++)
+            sum += length[(size_t)t * rows + row];
+        work[row] = sum;
+    }
+};
+
+/* The chunk of a row: all chunks have the same work, as far as whole rows allow. */
+struct cut_chunks {
+    int rows, chunks;
+    const int *work; /* before each row, and of all */
+    int *chunk_of, *chunk_row;
+
+    __host__ __device__ int chunk(int64_t row) const
+    {
+        if (row >= rows) return chunks;
+        return (int)((int64_t)work[row] * chunks / work[rows]);
+    }
+    __host__ __device__ void operator()(int64_t row) const
+    {
+        const int before = row > 0 ? chunk(row - 1) : -1, own = chunk(row);
+        if (row < rows) chunk_of[row] = own;
+        for (int c = before + 1; c <= own; c++)
+            chunk_row[c] = (int)row;
+    }
+};
+
+/* Segments by block, the longest first. */
+struct block_key {
+    int rows, tiles, longest;
+    const int *length, *chunk_of;
+    int *key;
+
+    __host__ __device__ void operator()(int64_t segment) const
+    {
+        const int tile = (int)(segment / rows), row = (int)(segment % rows);
+        const int step = (int)((int64_t)length[segment] * (LENGTH_CLASSES - 1) / longest);
+        key[segment] = (chunk_of[row] * tiles + tile) * LENGTH_CLASSES + LENGTH_CLASSES - 1 - step;
+    }
+};
+
+struct count_units {
+    const int *length, *order;
+    int *units;
+
+    __host__ __device__ void operator()(int64_t i) const
+    {
+        units[i] = (length[order[i]] + PAIR_UNIT - 1) / PAIR_UNIT;
+    }
+};
+
+struct describe_segments {
+    int rows;
+    const int *length, *order, *units;
+    int64_t *place;
+    int4 *segment;
+
+    __host__ __device__ void operator()(int64_t i) const
+    {
+        const int s = order[i];
+        place[s] = (int64_t)units[i] * PAIR_UNIT;
+        segment[i] = make_int4(s % rows, length[s], units[i], 0);
+    }
+};
+
+/* first[b]: the first segment of block b or of a later one. */
+struct find_blocks {
+    int count, blocks;
+    const int *key, *order;
+    int *first;
+
+    __host__ __device__ void operator()(int64_t i) const
+    {
+        const int before = i > 0 ? key[order[i - 1]] / LENGTH_CLASSES : -1;
+        const int block = i < count ? key[order[i]] / LENGTH_CLASSES : blocks;
+        for (int b = before + 1; b <= block; b++)
+            first[b] = (int)i;
+    }
+};
+
+/* ---- the plan -------------------------------------------------------------------------------- */
+
+static cudaError_t device_attribute(cudaDeviceAttr attribute, int *value)
+{
+    int device;
+    CUDA_TRY(cudaGetDevice(&device));
+    return cudaDeviceGetAttribute(value, attribute, device);
+}
+
+/* Tiles that so many columns take. */
+static cudaError_t count_tiles(int cols, int threads, int *tiles)
+{
+    int limit, sm;
+    CUDA_TRY(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, &limit));
+    CUDA_TRY(device_attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor, &sm));
+    if (tile_resident(threads) > 1) limit = sm / tile_resident(threads) - RESERVED;
+    const int rows = (limit - OWN_SHARED) / TILE_ROW_BYTES;
+    *tiles = cols > 0 ? (cols - 1) / rows + 1 : 1;
+    return cudaSuccess;
+}
+
+cudaError_t tile_possible(const spmm_matrix *A, int threads, bool *possible)
+{
+    int tiles = 0;
+    CUDA_TRY(count_tiles(A->cols, threads, &tiles));
+    *possible =
+        tiles <= MAX_SEGMENTS && (int64_t)tiles * A->rows * SEGMENT_COST + A->nnz <= INT32_MAX / 2;
+    return cudaSuccess;
+}
+
+struct scratch {
+    int *length, *work, *chunk_of, *key, *order, *units;
+};
+
+static cudaError_t order_segments(const spmm_matrix *A, tile_plan *p, scratch *s)
+{
+    const int rows = A->rows, count = p->tiles * rows, blocks = p->chunks * p->tiles;
+    const int longest = A->stats->max > 0 ? (int)A->stats->max : 1;
+    CUDA_TRY(allocate(p->where, &s->length, count));
+    CUDA_TRY(allocate(p->where, &s->work, rows + 1));
+    CUDA_TRY(allocate(p->where, &s->chunk_of, rows));
+    CUDA_TRY(allocate(p->where, &s->key, count));
+    CUDA_TRY(allocate(p->where, &s->order, count));
+    CUDA_TRY(allocate(p->where, &p->d_chunk_row, p->chunks + 1));
+    CUDA_TRY(allocate(p->where, &p->d_first, blocks + 1));
+    CUDA_TRY(split_count(p->where, A, &p->split, s->length));
+    CUDA_TRY(each(p->where, rows, row_work{rows, p->tiles, s->length, s->work}));
+    CUDA_TRY(site_exclusive_scan(p->where, s->work, rows + 1));
+    CUDA_TRY(each(p->where, (int64_t)rows + 1,
+                  cut_chunks{rows, p->chunks, s->work, s->chunk_of, p->d_chunk_row}));
+    CUDA_TRY(
+        each(p->where, count, block_key{rows, p->tiles, longest, s->length, s->chunk_of, s->key}));
+    CUDA_TRY(site_identity(p->where, s->order, count));
+    CUDA_TRY(site_argsort(p->where, s->key, blocks * LENGTH_CLASSES, s->order, count));
+    return each(p->where, (int64_t)count + 1,
+                find_blocks{count, blocks, s->key, s->order, p->d_first});
+}
+
+static cudaError_t lay_out(const spmm_matrix *A, tile_plan *p, scratch *s)
+{
+    const int count = p->tiles * A->rows;
+    int units;
+    CUDA_TRY(allocate(p->where, &s->units, count + 1));
+    CUDA_TRY(allocate(p->where, &p->d_place, count));
+    CUDA_TRY(allocate(p->where, &p->d_segment, count));
+    CUDA_TRY(each(p->where, count, count_units{s->length, s->order, s->units}));
+    CUDA_TRY(site_exclusive_scan(p->where, s->units, count + 1));
+    CUDA_TRY(site_fetch(p->where, &units, s->units + count, sizeof units));
+    CUDA_TRY(
+        each(p->where, count,
+             describe_segments{A->rows, s->length, s->order, s->units, p->d_place, p->d_segment}));
+    p->num_pairs = (int64_t)units * PAIR_UNIT;
+    CUDA_TRY(allocate(p->where, &p->d_pairs, p->num_pairs));
+    CUDA_TRY(split_copy(p->where, A, &p->split, p->d_place, TILE_ROW_BYTES, p->d_pairs));
+    if (p->tiles == 1) return cudaSuccess;
+    CUDA_TRY(allocate(ON_DEVICE, &p->d_partial, (int64_t)p->slices * count * TILE_WIDTH));
+    return allocate(ON_DEVICE, &p->d_arrived, (int64_t)p->slices * p->chunks);
+}
+
+static cudaError_t publish(const spmm_matrix *A, tile_plan *p)
+{
+    const size_t count = (size_t)p->tiles * A->rows;
+    const array_ref arrays[] = {
+        {(void **)&p->d_place, count * sizeof *p->d_place},
+        {(void **)&p->d_segment, count * sizeof *p->d_segment},
+        {(void **)&p->d_first, (p->chunks * p->tiles + 1) * sizeof *p->d_first},
+        {(void **)&p->d_chunk_row, (p->chunks + 1) * sizeof *p->d_chunk_row},
+        {(void **)&p->d_pairs, p->num_pairs * sizeof *p->d_pairs},
+    };
+    return site_publish(&p->where, arrays, sizeof arrays / sizeof *arrays);
+}
+
+cudaError_t tile_build(site where, const spmm_plan *plan, const tile_shape *shape, tile_plan *p)
+{
+    const spmm_matrix *A = &plan->A;
+    scratch s = {};
+    cudaError_t error;
+    int sms, blocks;
+    *p = {};
+    p->where = where;
+    p->shape = *shape;
+    CUDA_TRY(count_tiles(A->cols, shape->threads, &p->tiles));
+    p->split = split_into_tiles(p->tiles);
+    p->slices = (plan->N + TILE_WIDTH - 1) / TILE_WIDTH;
+    p->shared_bytes = ((A->cols + p->tiles - 1) / p->tiles + 1) * TILE_ROW_BYTES;
+    if (A->rows == 0) return cudaSuccess;
+    CUDA_TRY(device_attribute(cudaDevAttrMultiProcessorCount, &sms));
+    blocks = sms * tile_resident(shape->threads) * shape->waves;
+    p->chunks = blocks / (p->tiles * p->slices);
+    if (p->chunks > A->rows) p->chunks = A->rows;
+    if (p->chunks < 1) p->chunks = 1;
+    CUDA_TRY_GOTO(error, done, order_segments(A, p, &s));
+    CUDA_TRY_GOTO(error, done, lay_out(A, p, &s));
+    CUDA_TRY_GOTO(error, done, publish(A, p));
+    CUDA_TRY_GOTO(error, done, tile_allow_shared(p, plan->N));
+    CUDA_TRY_GOTO(error, done, cudaDeviceSynchronize());
+done:
+    site_free(where, s.length);
+    site_free(where, s.work);
+    site_free(where, s.chunk_of);
+    site_free(where, s.key);
+    site_free(where, s.order);
+    site_free(where, s.units);
+    if (error != cudaSuccess) tile_free(p);
+    return error;
+}
+
+cudaError_t tile_update_values(const spmm_matrix *A, tile_plan *p)
+{
+    return split_copy(ON_DEVICE, A, &p->split, p->d_place, TILE_ROW_BYTES, p->d_pairs);
+}
+
+void tile_free(tile_plan *p)
+{
+    site_free(p->where, p->d_place);
+    site_free(p->where, p->d_segment);
+    site_free(p->where, p->d_first);
+    site_free(p->where, p->d_chunk_row);
+    site_free(p->where, p->d_pairs);
+    cudaFree(p->d_partial);
+    cudaFree(p->d_arrived);
+    *p = {};
+}

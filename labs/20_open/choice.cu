@@ -1,0 +1,110 @@
+/*
+ * choice.cu - the rule: every threshold is here, or in lab 10's models of its kernels. It sees the
+ * statistics of the row lengths, rows, cols, N and how far apart the columns of a row lie, never a name.
+ */
+#include "choice.h"
+
+#include "labs/10_row_swizzle/bins.h"
+#include "labs/10_row_swizzle/fragments.h"
+#include "labs/10_row_swizzle/tile.h"
+
+#include <math.h>
+
+/* Rows of which tiles of B or tensor cores may make the most: lab 10's kernels, and its models of them.
+ * Whether they are faster than gathering all that a nonzero needs from L2. */
+static bool choose_dense(const row_stats *stats, int N, int *tuning)
+{
+    tile_shape tile;
+    fragment_shape shape;
+    const double gather_time = bins_estimate(stats, N);
+    const double tile_time = tile_choose(stats, N, &tile);
+    const double fragments_time =
+        stats->cov < 0.5 ? fragments_choose(stats, N, PRECISION_FP32, &shape) : INFINITY;
+    if (gather_time < fmin(tile_time, fragments_time)) return false;
+    tuning[TUNE_FAMILY] = fragments_time < tile_time ? FRAGMENTS
+                          : tile.row_lanes == 8      ? TILE_8
+                                                     : TILE_32;
+    tuning[TUNE_THREADS] = tile.threads;
+    tuning[TUNE_WAVES] = tile.waves;
+    return true;
+}
+
+static void choose_gather(const row_stats *stats, int N, int *tuning)
+{
+    const bool long_rows = stats->mean >= 32;
+    tuning[TUNE_SERIAL] = bins_serial(stats, N);
+    /* Packets save short rows a load to wait for, but pad them with holes. */
+    tuning[TUNE_PACK] = long_rows ? 0 : 16;
+    /* Rows sorted among so many as run at about the same time still use columns in common. */
+    tuning[TUNE_WINDOW] = 4096;
+    /* Segments of short rows are hardly longer than what it takes to read and write C. */
+    tuning[TUNE_BLOCKS] = long_rows ? BY_LOCALITY : 0;
+    if (N % 64 == 0) tuning[TUNE_WIDTH] = 64;
+}
+
+void choose_settings(const row_stats *stats, int N, int *tuning)
+{
+    tuning[TUNE_WIDTH] = N <= 16 && N % 4 == 0 ? 16 : 32;
+    const bool dense = stats->density >= 0.02 && stats->mean >= 64;
+    if (!dense || !choose_dense(stats, N, tuning)) choose_gather(stats, N, tuning);
+}
+
+/* ---- blocks of columns ----------------------------------------------------------------------- */
+
+/* Bytes a microsecond that L2 and memory deliver of rows gathered from `span` bytes. */
+static double gather_rate(double span)
+{
+    /* All rows alike: make limits on an H200, rows of 128 bytes. */
+    static const double MB[] = {4, 16, 32, 48, 64, 96, 128, 256, 512, 1024, 2048};
+    static const double GB_S[] = {10432, 9364, 9176, 9068, 7720, 6430,
+                                  5947,  5086, 4630, 4419, 4312};
+    constexpr int COUNT = sizeof MB / sizeof *MB;
+    /* Graphs' columns are not alike: their rows of B miss L2 as if there were so much less of them. */
+    constexpr double IN_USE = 0.45;
+    const double mb = IN_USE * span / (1 << 20);
+    if (mb <= MB[0]) return GB_S[0] * 1e3;
+    for (int i = 1; i < COUNT; i++)
+        if (mb <= MB[i]) {
+            const double part = log(mb / MB[i - 1]) / log(MB[i] / MB[i - 1]);
+            return (GB_S[i - 1] + part * (GB_S[i] - GB_S[i - 1])) * 1e3;
+        }
+    return GB_S[COUNT - 1] * 1e3;
+}
+
+/* What L1 saves of the time to gather rows of B from `span` bytes: more than its 200 KB of them, since
+ * some are popular, but never more than this, since L1 takes time too. */
+static double saved_by_l1(double span)
+{
+    constexpr double L1 = 600e3, MOST = 0.4;
+    return fmin(L1 / span, MOST);
+}
+
+/* Microseconds for `blocks` blocks, 0 being none. What blocks save: rows of B come from L1 if a block
+ * is not much larger, and from L2 instead of memory. What they cost: every segment reads and writes
+ * its row of C, and at the end of every pass the GPU waits for the last groups. */
+static double estimate(const row_stats *stats, const locality *l, const gather_settings *s,
+                       int blocks)
+{
+    const double end_of_pass = 5 + 0.05 * s->serial; /* a launch, and half a group's walk */
+    const double slices = ceil((double)s->N / s->width), row = s->width * 4.0, nnz = stats->nnz;
+    const double all = stats->cols * row, span = all / (blocks ? blocks : 1);
+    if (blocks == 0)
+        return slices * nnz * (row * (1 - saved_by_l1(all)) + 8) / gather_rate(all) + end_of_pass;
+    /* Nonzeros of a row in a block that it enters; the shares too short for a segment are what an
+     * exponential law of their lengths leaves over, as counted on the stand-ins. */
+    const double length = nnz / locality_entered(l, (double)stats->cols / blocks);
+    const double left = exp(-1.3 * length / s->shortest);
+    const double segments = nnz * (1 - left) / fmax(length, 1.5 * s->shortest);
+    const double gathered = nnz * row * (1 - left) * (1 - saved_by_l1(span)) / gather_rate(span) +
+                            nnz * row * left / gather_rate(all);
+    const double moved = (2 * segments * row + 8 * nnz) / gather_rate(span);
+    return slices * (gathered + moved) + end_of_pass * (1 + blocks);
+}
+
+int choose_blocks(const row_stats *stats, const locality *l, const gather_settings *s)
+{
+    int best = 0;
+    for (int blocks = 2; blocks <= 64; blocks *= 2)
+        if (estimate(stats, l, s, blocks) < estimate(stats, l, s, best)) best = blocks;
+    return best;
+}

@@ -1,0 +1,160 @@
+/*
+ * gather.cu - the gather kernel: a launch a pass, whose blocks take the bins of passes.h in turn, the
+ * longest pieces of work first.
+ */
+#include "gather.h"
+
+#include "device/cuda_try.h"
+#include "device/occupancy.cuh"
+#include "gather.cuh"
+#include "packets.cuh"
+#include "parts.cuh"
+
+constexpr int MAX_SLICES = 65535; /* blocks a grid may have in y */
+
+template <int LANES, int V, int K, bool PASSES>
+static __device__ void medium_segment(const pass_product &p)
+{
+    const slice_lanes<LANES, V, K> at(p);
+    const int i =
+        p.first[MEDIUM] + (blockIdx.x - p.block[MEDIUM]) * WARPS + (int)threadIdx.x / WARP_SIZE;
+    if (i >= p.first[SHORT]) return;
+    const int2 span = p.span[i];
+    const int row = p.row[i], group = at.group % at.GROUPS;
+    const int share = share_of<LANES>(span.y, at.GROUPS);
+    const int before = group * share, own = before < span.y ? before : 0;
+    float sum[K][V];
+    at.template begin<PASSES>(p, group == 0 ? row : 0, sum); /* what C holds counts once */
+    gather(at, p.pairs + (size_t)span.x * LANES + own, min(share, span.y - before), sum);
+    add_groups<LANES, V, K>(sum);
+    if (group == 0) at.template store<PASSES>(p, row, sum);
+}
+
+template <int LANES, int V, int K, bool PASSES>
+static __device__ void short_segment(const pass_product &p)
+{
+    const slice_lanes<LANES, V, K> at(p);
+    const int i = p.first[SHORT] + (blockIdx.x - p.block[SHORT]) * (BLOCK / LANES) + at.group;
+    const bool exists = i < p.first[PACK_16];
+    int2 span = make_int2(0, 0);
+    int row = 0;
+    if (exists) {
+        span = p.span[i];
+        row = p.row[i];
+    }
+    /* BEGIN STUDENT: begin at zero or at C, gather the segment, store where there is one */
+    float sum[K][V];
+    at.template begin<PASSES>(p, row, sum);
+    gather(at, p.pairs + (size_t)span.x * LANES, span.y, sum);
+    if (exists) at.template store<PASSES>(p, row, sum);
+    /* END STUDENT */
+}
+
+/* PASSES: this is one of several. 48 warps an SM of 40 registers; or 32 of 64, where a lane has 8
+ * columns or holds four pairs of a packet. */
+template <int LANES, int V, int K, bool PASSES>
+static __global__ void __launch_bounds__(BLOCK,
+                                         THREADS_PER_SM / BLOCK * (K == 1 && LANES > 4 ? 3 : 2) / 4)
+    spmm_gather_kernel(const __grid_constant__ pass_product p)
+{
+    const int block = blockIdx.x;
+    if (block < p.block[MEDIUM])
+        long_part<LANES, V, K>(p);
+    else if (block < p.block[SHORT])
+        medium_segment<LANES, V, K, PASSES>(p);
+    else if (block < p.block[PACK_16])
+        short_segment<LANES, V, K, PASSES>(p);
+    else if (block < p.block[PACK_8])
+        packet<PACK_16, LANES, V, K, PASSES>(p);
+    else if (block < p.block[PACK_4])
+        packet<PACK_8, LANES, V, K, PASSES>(p);
+    else if (block < p.block[PACK_2])
+        packet<PACK_4, LANES, V, K, PASSES>(p);
+    else if (block < p.block[PACK_1])
+        packet<PACK_2, LANES, V, K, PASSES>(p);
+    else if (block < p.block[EMPTY])
+        packet<PACK_1, LANES, V, K, PASSES>(p);
+    else
+        empty_rows<LANES, V, K, PASSES>(p);
+}
+
+/* What the launch of a pass is given. */
+template <int LANES> static pass_product product_of(const passes_plan *plan, int pass)
+{
+    constexpr int GROUPS = BLOCK / LANES;
+    const int *const first = plan->first + pass * NUM_BINS, base = first[0];
+    pass_product p = {.num_slices = plan->shape.slices,
+                      .part_length = plan->part_length,
+                      .row = plan->d_row + base,
+                      .span = plan->d_span + base,
+                      .pairs = plan->d_pairs,
+                      .packets = plan->d_pairs + plan->packets_at,
+                      .part = plan->d_part,
+                      .first_part_of = plan->d_first_part_of,
+                      .before_long = plan->first_long[pass],
+                      .before_part = plan->first_part[pass],
+                      .partial = plan->d_partial,
+                      .arrived = plan->d_arrived};
+    for (int b = 0; b < NUM_BINS; b++) {
+        const int count = first[b + 1] - first[b];
+        const bool packed = pass == 0 && b >= PACK_16 && b < EMPTY;
+        const int packets = packed ? plan->packet[b + 1] - plan->packet[b] : 0;
+        const int blocks = b == LONG     ? plan->first_part[pass + 1] - plan->first_part[pass]
+                           : b == MEDIUM ? (count + WARPS - 1) / WARPS
+                           : b == SHORT  ? (count + GROUPS - 1) / GROUPS
+                           : b == EMPTY
+                               ? (count + GROUPS * ZEROED_ROWS - 1) / (GROUPS * ZEROED_ROWS)
+                               : (packets + GROUPS - 1) / GROUPS;
+        p.first[b + 1] = first[b + 1] - base;
+        p.block[b + 1] = p.block[b] + blocks;
+        p.packet[b] = plan->packet[b];
+    }
+    return p;
+}
+
+template <int LANES, int V, int K>
+static cudaError_t launch(const passes_plan *plan, int N, const float *B, float *C,
+                          cudaStream_t stream)
+{
+    for (int pass = 0; pass < plan->passes; pass++) {
+        pass_product p = product_of<LANES>(plan, pass);
+        p.N = N;
+        p.B = B;
+        p.C = C;
+        if (p.block[NUM_BINS] == 0) continue;
+        for (; p.first_slice < p.num_slices; p.first_slice += MAX_SLICES) {
+            const dim3 grid(p.block[NUM_BINS], min(MAX_SLICES, p.num_slices - p.first_slice));
+            if (plan->passes > 1)
+                spmm_gather_kernel<LANES, V, K, true><<<grid, BLOCK, 0, stream>>>(p);
+            else
+                spmm_gather_kernel<LANES, V, K, false><<<grid, BLOCK, 0, stream>>>(p);
+            CUDA_TRY(cudaGetLastError());
+        }
+    }
+    return cudaSuccess;
+}
+
+void gather_fit(int N, int *width, int *lanes, int *slices)
+{
+    if (*width == 64 && N % 64) *width = 32;
+    if (*width == 16 && N % 4) *width = 32;
+    /* 32 columns with the widest vectors that fit a row of B. */
+    *lanes = *width == 16 ? 4 : N % 4 == 0 ? 8 : N % 2 == 0 ? 16 : 32;
+    *slices = (N + *width - 1) / *width;
+}
+
+cudaError_t gather_run(const passes_plan *plan, int N, int width, const float *B, float *C,
+                       cudaStream_t stream)
+{
+    if (width == 64) return launch<8, 4, 2>(plan, N, B, C, stream);
+    switch (plan->shape.lanes) {
+    case 4:
+        return launch<4, 4, 1>(plan, N, B, C, stream);
+    case 8:
+        return launch<8, 4, 1>(plan, N, B, C, stream);
+    case 16:
+        return launch<16, 2, 1>(plan, N, B, C, stream);
+    default:
+        return launch<32, 1, 1>(plan, N, B, C, stream);
+    }
+}

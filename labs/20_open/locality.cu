@@ -1,0 +1,90 @@
+/*
+ * locality.cu - counts how often rows go from one block of columns into another, for all sizes at once:
+ * two columns lie in different blocks of 2^s columns if they differ in bit s or above.
+ */
+#include "locality.h"
+
+#include "device/warp.cuh"
+
+#include <math.h>
+
+constexpr int WARPS = 8, BLOCK = WARPS * WARP_SIZE;
+
+/* The smallest s such that both columns lie in one block of 2^s columns. */
+static __host__ __device__ int level_apart(int a, int b)
+{
+    int level = 0;
+    for (unsigned differ = (unsigned)(a ^ b); differ; differ >>= 1)
+        level++;
+    return level;
+}
+
+/* Sizes that see the step from column a to column b as entering another block. */
+static __host__ __device__ int sizes_entered(int a, int b)
+{
+    const int sizes = level_apart(a, b) - LOCALITY_FIRST;
+    return sizes < 0 ? 0 : sizes > LOCALITY_SIZES ? LOCALITY_SIZES : sizes;
+}
+
+/* steps[s]: nonzeros that enter another block for the s smallest sizes, and no others. */
+static __global__ void count_steps_kernel(int rows, const int *__restrict__ row_ptr,
+                                          const int *__restrict__ col_idx,
+                                          unsigned long long *steps)
+{
+    __shared__ unsigned count[LOCALITY_SIZES + 1];
+    const int row = blockIdx.x * WARPS + warp_id();
+    if (threadIdx.x <= LOCALITY_SIZES) count[threadIdx.x] = 0;
+    __syncthreads();
+    if (row < rows) {
+        const int first = row_ptr[row], end = row_ptr[row + 1];
+        for (int k = first + lane_id(); k < end; k += WARP_SIZE) {
+            const int sizes =
+                k == first ? LOCALITY_SIZES : sizes_entered(col_idx[k - 1], col_idx[k]);
+            if (sizes > 0) atomicAdd(&count[sizes], 1u);
+        }
+    }
+    __syncthreads();
+    if (threadIdx.x <= LOCALITY_SIZES && count[threadIdx.x] > 0)
+        atomicAdd(&steps[threadIdx.x], (unsigned long long)count[threadIdx.x]);
+}
+
+static void count_on_host(const csr_matrix *A, unsigned long long *steps)
+{
+    for (int64_t row = 0; row < A->rows; row++)
+        for (int64_t k = A->row_ptr[row]; k < A->row_ptr[row + 1]; k++)
+            steps[k == A->row_ptr[row] ? LOCALITY_SIZES
+                                       : sizes_entered(A->col_idx[k - 1], A->col_idx[k])]++;
+}
+
+cudaError_t locality_measure(site where, const spmm_matrix *A, locality *l)
+{
+    unsigned long long steps[LOCALITY_SIZES + 1] = {}, *d_steps = NULL;
+    cudaError_t error = cudaSuccess;
+    *l = {};
+    if (A->rows == 0) return cudaSuccess;
+    if (where == ON_HOST) {
+        count_on_host(A->host, steps);
+    } else {
+        CUDA_TRY(allocate(ON_DEVICE, &d_steps, LOCALITY_SIZES + 1));
+        count_steps_kernel<<<(A->rows - 1) / WARPS + 1, BLOCK>>>(A->rows, A->d_row_ptr,
+                                                                 A->d_col_idx, d_steps);
+        error = cudaGetLastError();
+        if (error == cudaSuccess)
+            error = cudaMemcpy(steps, d_steps, sizeof steps, cudaMemcpyDeviceToHost);
+        cudaFree(d_steps);
+    }
+    /* What the s smallest sizes see, size i sees for all s above i. */
+    for (int i = 0; i < LOCALITY_SIZES; i++)
+        for (int s = i + 1; s <= LOCALITY_SIZES; s++)
+            l->entered[i] += (int64_t)steps[s];
+    return error;
+}
+
+double locality_entered(const locality *l, double cols)
+{
+    const double at = log2(cols > 1 ? cols : 1) - LOCALITY_FIRST;
+    if (at <= 0) return (double)l->entered[0];
+    if (at >= LOCALITY_SIZES - 1) return (double)l->entered[LOCALITY_SIZES - 1];
+    const int i = (int)at;
+    return l->entered[i] + (at - i) * (double)(l->entered[i + 1] - l->entered[i]);
+}

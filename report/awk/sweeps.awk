@@ -1,0 +1,45 @@
+# sweeps.awk - the fastest setting of each problem in rows of --sweep. Needs problems.awk.
+#
+# Option lab: whose sweep. Where the rule's own setting is in the sweep, its time is taken from there: both
+# times are then of one sitting.
+
+function is_swept() { return get("flags") ~ /(^|;)sweep/ && get("status") == "ok" && get("lab") == lab }
+
+"flags" in at && is_swept() {
+    key = problem_of_row()
+    if (!(key in sweep_best)) swept[++num_swept] = key
+    settings[key]++
+    ms = number("median_ms")
+    if (!(key in sweep_best) || ms < sweep_best[key]) {
+        sweep_best[key] = ms
+        sweep_tuning[key] = get("tuning")
+        sweep_from[key] = provenance()
+    }
+    sweep_time[key, get("tuning")] = ms
+}
+
+# What the setting that the rule chooses takes, in ms; 0 where it was not measured.
+function rule_ms(key,    ms) {
+    ms = time_of(key, "lab" lab)
+    return (key, tuning[key, "lab" lab]) in sweep_time ? sweep_time[key, tuning[key, "lab" lab]] : ms
+}
+
+# The share of the best setting's speed that the rule reaches, at most 1: it may choose what no sweep had.
+function rule_share(key,    ms) {
+    ms = rule_ms(key)
+    use(sweep_from[key])
+    return !ms ? 0 : sweep_best[key] < ms ? sweep_best[key] / ms : 1
+}
+
+# Over all cases: sets shares, share_mean (geometric), share_least and where that is.
+function judge_rule(    i, s, logs) {
+    shares = 0
+    for (i = 1; i <= num_swept; i++) {
+        s = rule_share(swept[i])
+        if (!s) continue
+        logs += log(s)
+        if (!shares++ || s < share_least) { share_least = s; share_least_at = swept[i] }
+    }
+    if (shares) share_mean = exp(logs / shares)
+    return shares
+}

@@ -1,0 +1,63 @@
+"""What several figures of settings and speedups do alike."""
+import os
+
+import suite
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")  # of the checkout
+
+# What lab 10 chooses among: its setting FAMILY, whose kernel it is, and its name.
+FAMILIES = {"0": (10, "lab 10: bins"), "2": (10, "lab 10: fragments"), "3": (10, "lab 10: tiles"),
+            "5": (5, "lab 5"), "6": (6, "lab 6"), "7": (7, "lab 7")}
+# And in which order it takes the rows: its setting SWIZZLE.
+ORDERS = {"0": "as they come", "1": "by length", "4096": "in windows of 4096"}
+
+
+def settings(row):
+    """{"WIDTH": "32", ...} of a row's tuning."""
+    return dict(word.split("=") for word in row["tuning"].split())
+
+
+def times(rows):
+    """suite.times of rows among which the vendor's are. Raises Missing where they are not."""
+    found = suite.times(rows)
+    if "best" not in found:
+        raise suite.Missing("no times of cuSPARSE's best among " + ", ".join(sorted(
+            {row[""].split(":")[0] for row in rows})))
+    return found
+
+
+def short(name):
+    """The name of a matrix, or as much of it as fits beside a bar."""
+    return name if len(name) <= 26 else name[:24] + ".."
+
+
+def summary(speedup):
+    """The geometric mean of {anything: speedup}, and in how many it is ahead."""
+    ahead = sum(ratio > 1 for ratio in speedup.values())
+    return f"{suite.geomean(speedup.values()):.2f}, {ahead} of {len(speedup)}"
+
+
+def line(lab, **more):
+    """How a lab's line is drawn: arguments of Axes.plot."""
+    return {**suite.dot(lab), "linestyle": "-", "linewidth": 1, "markersize": 4, **more}
+
+
+def mark_behind(ax, label):
+    """On a vertical axis of speedups: the line of 1, and below it the ground that says who is ahead there."""
+    low, high = ax.get_ylim()
+    low, high = min(low, 0.9), max(high, 1.1)
+    ax.axhspan(low, 1, color=suite.VENDOR_WINS, zorder=0, linewidth=0, label=label)
+    ax.axhline(1, color="black", linewidth=0.8)
+    ax.set_ylim(low, high)
+
+
+def mark_published(ax, rows, what=""):
+    """A line across at each published figure of `rows`."""
+    for row in rows:
+        ax.axhline(row["value"], color="black", linewidth=0.8, linestyle=(0, (6, 3)), zorder=1,
+                   label=f"{suite.published_on([row])}: {row['value']:g}{what}")
+
+
+def legend_beside(ax, title, x=1.0):
+    """The legend of `ax` on its right, from `x` of its width on."""
+    ax.legend(title=title, alignment="left", fontsize=6.5, title_fontsize=7, loc="center left", bbox_to_anchor=(x, 0.5))

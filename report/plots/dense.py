@@ -1,0 +1,67 @@
+#!/usr/bin/python3
+"""Lab 9 on pruned weights of language models against the fastest dense product of cuBLAS, shape by shape."""
+import suite
+from suite import plt
+from cases import mark_behind
+
+BOXES = 6  # so many shapes or more are a box with its quartiles, not points alone
+KERNELS = {"bitmap_fp16": ("lab 9, bitmap", "white", -0.18),
+           "lane_major_fp16": ("lab 9, lane-major", suite.COLOURS[9], 0.18)}
+
+
+def draw(results):
+    rows = [row for row in results.rows("spmm-llm*.csv", l2="cold", precision="fp16") if suite.time_of(row)]
+    dense, own = {}, {}
+    for row in rows:
+        shape, pruning, zeros = row["dataset"].removeprefix("llm.").split("-")
+        problem = row["N"], 100 * float(zeros), shape, pruning, row[""].split(":")[0]  # of one file: one sitting
+        if row["contender"].endswith("(dense)"):
+            dense[problem] = min(suite.time_of(row), dense.get(problem, suite.time_of(row)))
+        elif row["contender"] in KERNELS:
+            own.setdefault(row["contender"], {})[problem] = suite.time_of(row)
+    sparsities = sorted({zeros for _, zeros, *_ in dense})
+    widths = sorted({N for N, *_ in dense}, key=int)
+    published = {100 * float(row["setting"]): row for row in results.published("E5.5")}
+    figure, axes = plt.subplots(len(widths), 1, figsize=(suite.WIDTH, 1.7 * len(widths) + 0.4), sharex=True,
+                                sharey=True, squeeze=False, constrained_layout=True)
+    for N, ax in zip(widths, axes[:, 0]):
+        for contender, (label, fill, shift) in KERNELS.items():
+            for i, zeros in enumerate(sparsities):
+                speedup = [dense[problem] / ms for problem, ms in own.get(contender, {}).items()
+                           if problem[:2] == (N, zeros) and problem in dense]
+                if speedup:
+                    _strip(ax, i + shift, speedup, fill, label)
+        for i, zeros in enumerate(sparsities):
+            if zeros in published:
+                ax.plot([i], [published[zeros]["value"]], **suite.PUBLISHED_DOT,
+                        label=suite.published_on([published[zeros]]) + ", mean")
+        ax.set_ylabel(f"times as fast as dense\nN = {N}")
+        ax.grid(False, axis="x")
+    low, high = axes[0, 0].get_ylim()
+    axes[0, 0].set_ylim(low, high + 0.3 * (high - low))  # room for what is said on top
+    for ax in axes[:, 0]:
+        mark_behind(ax, "cuBLAS ahead")
+    suite.legend(figure, *axes[:, 0])
+    shapes = len({shape for _, _, shape, *_ in dense})
+    axes[-1, 0].set_xticks(range(len(sparsities)), [f"{zeros:g} %" for zeros in sparsities])
+    axes[-1, 0].set_xlim(-0.6, len(sparsities) - 0.4)
+    axes[-1, 0].set_xlabel(f"zeros; {shapes} shape{'s' * (shapes > 1)}; with each its geomean, and how many are ahead")
+    return figure
+
+
+def _strip(ax, x, speedup, fill, label):
+    """The speedups of one kernel at one sparsity: a point each, a box if many, and what they come to."""
+    many = len(speedup) >= BOXES
+    if many:
+        ax.boxplot(speedup, positions=[x], widths=0.3, whis=(0, 100), manage_ticks=False, zorder=4,
+                   medianprops={"color": "black"})
+    spread = [x + 0.03 * (i % 9 - 4) * (len(speedup) > 1) for i in range(len(speedup))]
+    ax.plot(spread, speedup, **{**suite.dot(9), "markerfacecolor": fill, "markeredgecolor": suite.COLOURS[9],
+                                "markeredgewidth": 0.8, "label": label, "markersize": 2.5 if many else 5,
+                                "rasterized": many})  # an SVG of a thousand points would be large
+    ahead = sum(ratio > 1 for ratio in speedup)
+    ax.text(x, 0.99, f"{suite.geomean(speedup):.2f}\n{ahead} of {len(speedup)}", fontsize=6, ha="center", va="top",
+            transform=ax.get_xaxis_transform())
+
+
+suite.main(draw)

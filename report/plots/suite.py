@@ -1,0 +1,121 @@
+"""What all figures share: colours, rows (of measured.py), and the lines that say where the numbers come from.
+
+A figure is an executable file of this folder, NAME.py: it defines `draw(results)`, which returns a matplotlib
+figure, and ends with `suite.main(draw)`. Run as `NAME.py RESULTS FIGURES` it makes FIGURES/NAME.svg and .png of
+the rows in the folder RESULTS (report/results/h200, say). `make plots PLOT=NAME` does that; `make plots` makes all.
+"""
+
+import csv
+import os
+import sys
+import tempfile
+
+import matplotlib
+
+matplotlib.use("Agg")
+matplotlib.rcParams.update({
+    "font.size": 8,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.5,
+    "hatch.linewidth": 0.5,
+    "legend.frameon": False,
+    "savefig.dpi": 150,
+    "svg.hashsalt": "suite",  # names inside an SVG are random otherwise
+})
+
+import matplotlib.pyplot as plt  # noqa: E402 (the backend comes first)
+
+from measured import (  # noqa: E402, F401 (figures know this module alone)
+    PLAIN, Malformed, Missing, Results, geomean, names, number, published_on, ratios, time_of, times)
+
+WIDTH = 7.0  # of a figure, inches: a page's text width
+
+# A lab has one colour and one marker in all figures. Along the ladder colours go from light to dark, so they
+# keep their order in grey and for the colour-blind (viridis); markers tell neighbours apart.
+LABS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 20]
+MARKERS = dict(zip(LABS, "os^Dv<>phX*"))
+_ladder = matplotlib.colormaps["viridis_r"]
+COLOURS = {lab: _ladder(0.08 + 0.92 * i / (len(LABS) - 1)) for i, lab in enumerate(LABS)}
+VENDOR = {"color": "white", "edgecolor": "black", "hatch": "////", "linewidth": 0.5}  # bars of a vendor's
+PUBLISHED = {"color": "white", "edgecolor": "black", "hatch": "xxxx", "linewidth": 0.5}  # bars of published figures
+VENDOR_DOT = {"marker": "+", "color": "black", "markersize": 7, "linestyle": "none"}
+PUBLISHED_DOT = {"marker": "d", "color": "black", "markerfacecolor": "none", "markeredgewidth": 0.8, "markersize": 5,
+                 "linestyle": "none", "zorder": 3}
+VENDOR_WINS = "#ececec"  # the ground of where a vendor's library is ahead
+
+
+def dot(lab):
+    """How a lab's points are drawn: arguments of Axes.plot. Earlier labs lie on top, as their markers are slimmer."""
+    return {"marker": MARKERS[lab], "color": COLOURS[lab], "markeredgecolor": "black", "markeredgewidth": 0.3,
+            "markersize": 7 if MARKERS[lab] == "*" else 5, "linestyle": "none", "zorder": 2.5 - lab / 100,
+            "label": f"lab {lab}"}
+
+
+def side(lab):
+    """-1 or 1, alternating along the ladder: where a lab's point goes that would hide its neighbour's."""
+    return -1 if LABS.index(lab) % 2 else 1
+
+
+def plain_ticks(axis, *digits):
+    """Ticks of a logarithmic axis at these first digits (1, 2, 5), written as plain numbers."""
+    axis.set_major_locator(matplotlib.ticker.LogLocator(subs=digits, numticks=99))
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_locator(matplotlib.ticker.NullLocator())
+
+
+def legend(figure, *axes, **style):
+    """One legend above the whole figure, of what is drawn in `axes`; each label once."""
+    once = {}
+    for ax in axes:
+        for handle, label in zip(*ax.get_legend_handles_labels()):
+            once.setdefault(label, handle)
+    style = {"ncol": len(once), "columnspacing": 1.2, "handletextpad": 0.3, **style}
+    figure.legend(once.values(), once, loc="lower center", bbox_to_anchor=(0.5, 1), **style)
+
+
+def save(figure, stem, origin):
+    """Writes stem.svg and stem.png, with `origin` in small print below. The same figure gives the same bytes."""
+    if origin:
+        figure.text(0.01, -0.01, origin, fontsize=5, color="#555555", va="top")
+    for suffix, metadata in (("svg", {"Date": None, "Creator": None}), ("png", {"Software": None})):
+        handle, path = tempfile.mkstemp(dir=os.path.dirname(stem), suffix="." + suffix)
+        os.close(handle)
+        try:
+            figure.savefig(path, bbox_inches="tight", metadata=metadata)
+            os.chmod(path, 0o644)
+            os.replace(path, f"{stem}.{suffix}")
+        except BaseException:
+            os.unlink(path)
+            raise
+
+
+def main(draw, measured_by="make bench PLAN=full"):
+    """Makes the figure of the calling file, whose rows the command `measured_by` measures. Exit status: 0 made,
+    2 usage, 3 rows are missing or malformed, 4 it cannot be written."""
+    name = os.path.splitext(os.path.basename(sys.argv[0]))[0]
+    if len(sys.argv) != 3:
+        sys.exit(_say(f"usage: {name}.py RESULTS FIGURES", 2))
+    results = Results(sys.argv[1])
+    try:
+        figure = draw(results)
+        save(figure, os.path.join(sys.argv[2], name), results.origin())
+        plt.close(figure)
+    except Missing as missing:
+        sys.exit(_say(f"{name}: {missing}; {missing.measured_by or measured_by} measures them", 3))
+    except Malformed as error:
+        sys.exit(_say(f"{name}: {error}", 3))
+    except KeyError as error:
+        sys.exit(_say(f"{name}: no {error} in {', '.join(sorted(results.used))}", 3))
+    except (ValueError, csv.Error) as error:
+        sys.exit(_say(f"{name}: {', '.join(sorted(results.used))} is malformed: {error}", 3))
+    except OSError as error:
+        sys.exit(_say(f"{name}: {error}", 4))
+
+
+def _say(text, status):
+    print(text, file=sys.stderr)
+    return status

@@ -1,0 +1,318 @@
+# `make bench`: plans, what is kept, what happens when a run fails or is stopped. The labs of these tests
+# are a script that writes rows of its own.
+
+# bats sets $stderr, and runs each test in a process of its own:
+# shellcheck disable=SC2030,SC2031,SC2154
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+    cd "$BATS_TEST_TMPDIR" || return
+    unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES BACKEND RETRY LIMIT ONLY
+    export RESULTS=report/results COMMIT=abc
+    rows=report/results/fake_1
+    mkdir programs
+    # A lab whose dataset says what becomes of it; set:pair is the datasets a and b.
+    cat >programs/lab1 <<'END'
+#!/bin/sh
+if [ "$1" = --version ]; then
+    printf 'lab1, commit %s, backend cuda\n' "$COMMIT"
+    [ -n "$NO_DEVICE" ] && echo 'no device: none at all' && exit
+    printf 'device: NVIDIA Fake 1\ndriver: 5.0\ntoolkit: 13.0\nfolder: fake_1\n'
+    exit
+fi
+dataset=$1 widths=$(echo "$2" | tr , ' ')
+shift 2
+case $* in *--runs*) flags=runs=5 ;; *) flags= ;; esac
+columns=schema,lab,contender,operation,precision,dataset,origin,source,N,backend,commit,flags,seed,l2
+cell() { echo "1,1,one,spmm,fp32,$1,real,\"made, here\",$2,cuda,$COMMIT,$flags,1,warm"; }
+for last; do :; done
+if [ "$last" = --cells ]; then
+    case $dataset in
+    unknown) echo "lab1: unknown: no such dataset" >&2 && exit 3 ;;
+    usage) echo "lab1: unknown option" >&2 && exit 2 ;;
+    set:pair) dataset="a b" ;;
+    esac
+    echo $columns,spec
+    for d in $dataset; do for N in $widths; do echo "$(cell $d $N),$d"; done; done
+    exit
+fi
+echo "$dataset" $widths >>runs
+[ "$dataset" != many ] || { echo "lab1: more than 512 settings" >&2 && exit 2; }
+[ "$dataset" != absent ] || { echo "lab1: absent: no such file" >&2 && exit 3; }
+echo $columns,device,driver,toolkit,median_ms,status,message >new
+for N in $widths; do
+    case $dataset.$N in
+    dies.2) kill -9 $$ ;;
+    sleeps.2) touch asleep && exec sleep 60 ;;
+    full.2) echo "lab1: no room" >&2 && exit 5 ;;
+    wrong.*) echo "$(cell $dataset $N),NVIDIA Fake 1,5.0,13.0,,wrong,never written" >>new && code=1 ;;
+    *) echo "$(cell $dataset $N),NVIDIA Fake 1,5.0,13.0,${TIME:-1},ok," >>new ;;
+    esac
+    cp new "$last"
+done
+exit ${code:-0}
+END
+    chmod +x programs/lab1
+}
+
+# plan LINE...: the plan of the test, one of these files.
+plan() {
+    printf '%s\n' "$@" >plan
+}
+
+bench() {
+    "$ROOT/scripts/bench" plan programs
+}
+
+# cells FILE: dataset, N, commit, time, status and message of its rows.
+cells() {
+    awk -f "$ROOT/scripts/csv.awk" -f - "$1" <<'AWK'
+    FNR == 1 { n = csv_split($0, name); for (i = 1; i <= n; i++) at[name[i]] = i; next }
+    {
+        csv_split($0, c)
+        print c[at["dataset"]], c[at["N"]], c[at["commit"]], c[at["median_ms"]], c[at["status"]], c[at["message"]]
+    }
+AWK
+}
+
+@test "rows go to the folder of the GPU, a file a purpose, and are kept the next time" {
+    plan '# why' 'graphs.csv 10 lab1 set:pair 1,2' 'other.csv 2.5 lab1 a 1 --runs 5'
+    run -0 --separate-stderr bench
+    [[ $output == "bench: 5 cells done, 0 kept, 0 of them failed, in "*": $rows" ]]
+    [ "${#stderr_lines[@]}" -eq 3 ] # a line a run, as this is no terminal
+    [[ ${stderr_lines[0]} == "bench: 2/5 graphs.csv: lab1 a 1,2"*", about "*" left" ]]
+    diff <(cells "$rows/graphs.csv") - <<'END'
+a 1 abc 1 ok 
+a 2 abc 1 ok 
+b 1 abc 1 ok 
+b 2 abc 1 ok 
+END
+    [ "$(cut -d, -f 13 "$rows/other.csv" | tail -n 1)" = runs=5 ]
+    [ "$(cat runs)" = $'a 1 2\nb 1 2\na 1' ]
+    run -0 bench
+    [[ $output == *"0 cells done, 5 kept"* ]]
+    plan 'graphs.csv 10 lab1 set:pair 1,2,3' 'graphs.csv 10 lab1 a 1 --runs 5'
+    run -0 bench
+    [ "$(tail -n 3 runs)" = $'a 3\nb 3\na 1' ] # other widths, and other flags
+    [ "$(echo "$rows"/*)" = "$rows/graphs.csv $rows/other.csv" ]
+}
+
+@test "another commit or GPU is measured again, in place of the rows before" {
+    plan 'x.csv 1 lab1 set:pair 1'
+    bench
+    COMMIT=def TIME=2 bench
+    [ "$(cells "$rows/x.csv")" = $'a 1 def 2 ok \nb 1 def 2 ok ' ]
+    sed -i 's/NVIDIA Fake 1/NVIDIA Fake 0/' "$rows/x.csv"
+    COMMIT=def run -0 bench
+    [[ $output == *"2 cells done, 0 kept"* ]]
+}
+
+@test "what a run has not come back with is a row, and is run again with RETRY=1 alone" {
+    plan 'x.csv 1 lab1 dies 1,2,3' 'x.csv 1 lab1 full 1,2' 'x.csv 1 lab1 a 1'
+    run -4 --separate-stderr bench
+    [[ $stderr == *"dies 1,2,3: ended with status 137 after "* ]]
+    [[ $output == *"6 cells done, 0 kept, 2 of them failed"* ]]
+    cells "$rows/x.csv" | grep -qx 'dies 2 abc  error ended with status 137 after [0-9]* s'
+    cells "$rows/x.csv" | grep -qx 'full 2 abc  oom ended with status 5 after [0-9]* s: lab1: no room'
+    [ "$(cells "$rows/x.csv" | grep -c ' ok $')" -eq 4 ] # the widths before and behind, and what follows
+    grep -q 'dies.*,NVIDIA Fake 1,5.0,13.0,' "$rows/x.csv"
+    rm runs
+    run -0 bench
+    [[ $output == *"0 cells done, 6 kept"* ]]
+    [ ! -e runs ]
+    sed -i 's/dies.2/never/' programs/lab1
+    RETRY=1 run -5 bench
+    [ "$(cat runs)" = $'dies 2\nfull 2' ]
+    cells "$rows/x.csv" | grep -qx 'dies 2 abc 1 ok '
+}
+
+@test "a run that takes too long is stopped" {
+    plan 'x.csv 1 lab1 sleeps 1,2'
+    LIMIT=0.5 run -4 bench
+    cells "$rows/x.csv" | grep -qx 'sleeps 1 abc 1 ok '
+    cells "$rows/x.csv" | grep -qx 'sleeps 2 abc  error stopped after 0.5 s'
+}
+
+@test "interrupted: what is measured stays, the rest is run the next time" {
+    plan 'x.csv 1 lab1 a 1' 'x.csv 1 lab1 sleeps 1,2,3' 'x.csv 1 lab1 b 1'
+    "$ROOT/scripts/bench" plan programs >log 2>&1 3>&- &
+    local bench=$! waited=0 ended=0
+    until [ -e asleep ]; do
+        sleep 0.1
+        [ $((++waited)) -lt 100 ]
+    done
+    run -4 bench
+    [[ $output == "bench: $rows: another bench is measuring" ]]
+    kill -TERM "$bench"
+    wait "$bench" || ended=$?
+    [ "$ended" -eq 130 ]
+    grep -q "interrupted; what is measured is in $rows" log
+    [ "$(cells "$rows/x.csv")" = $'a 1 abc 1 ok \nsleeps 1 abc 1 ok ' ]
+    [ "$(echo "$rows"/*)" = "$rows/x.csv" ]
+    sed -i 's/sleeps.2/never/' programs/lab1
+    run -0 bench
+    [ "$(tail -n 2 runs)" = $'sleeps 2 3\nb 1' ]
+}
+
+@test "a wrong result is a row without a time, and the exit code says so" {
+    plan 'x.csv 1 lab1 wrong 1' 'x.csv 1 lab1 a 1'
+    run -1 bench
+    [ "$(cells "$rows/x.csv")" = $'wrong 1 abc  wrong never written\na 1 abc 1 ok ' ]
+}
+
+@test "where there is no data, there are no rows, and the others are measured" {
+    plan 'x.csv 1 lab1 unknown 1' 'x.csv 1 lab1 absent 1' 'x.csv 1 lab1 a 1'
+    run -3 --separate-stderr bench
+    [[ $stderr == *"plan:1: left out: lab1: unknown: no such dataset"* ]]
+    [[ $output == *"bench: 1 cells done,"*"of 2 lines or datasets there is no data here"* ]]
+    [ "$(cells "$rows/x.csv")" = 'a 1 abc 1 ok ' ]
+}
+
+@test "rows of edited sources stay out of report/results, and are never kept" {
+    plan 'x.csv 1 lab1 a 1'
+    COMMIT=abc-dirty run -2 bench
+    [[ $output == "bench: sources without a commit (abc-dirty): commit them, or measure elsewhere with RESULTS=build/results" ]]
+    [ ! -e report ]
+    COMMIT=abc-dirty RESULTS=elsewhere bench
+    COMMIT=abc-dirty RESULTS=elsewhere run -0 bench
+    [[ $output == *"1 cells done, 0 kept"* ]]
+    [ -e elsewhere/fake_1/x.csv ]
+}
+
+@test "a dry run says what would be done, and does nothing" {
+    plan 'x.csv 100 lab1 set:pair 1,2'
+    plan_all=$(cat plan)
+    plan 'x.csv 1 lab1 a 1'
+    bench
+    echo "$plan_all" >plan
+    rm runs
+    run -0 "$ROOT/scripts/bench" plan programs --dry-run
+    [[ ${lines[0]} =~ ^" "+"1 to do "+"1 kept "+"25 s  x.csv "+"lab1 a 2 "*$ ]]
+    [[ ${lines[1]} =~ ^" "+"2 to do "+"0 kept "+"50 s  x.csv "+"lab1 b 1,2 "*$ ]]
+    [ "${lines[2]}" = "3 cells to do, 1 kept, about 75 s" ]
+    [ ! -e runs ]
+    NO_DEVICE=1 run -0 "$ROOT/scripts/bench" plan programs --dry-run
+    [ "${lines[-1]}" = "4 cells to do, 0 kept, about 2 min" ]
+}
+
+@test "no GPU: one line, and 77" {
+    plan 'x.csv 1 lab1 a 1'
+    NO_DEVICE=1 run -77 bench
+    [[ $output == "bench: needs a GPU (no device: none at all); "*"make report"* && ${#lines[@]} -eq 1 ]]
+    BACKEND=simt run -77 bench
+    [ "${#lines[@]}" -eq 1 ]
+    [ ! -e report ]
+}
+
+@test "ONLY: the lines of the plan in which it is found" {
+    plan 'x.csv 1 lab1 a 1' 'y.csv 1 lab1 b 1'
+    export ONLY='^y'
+    run -0 "$ROOT/scripts/bench" plan programs --dry-run
+    [[ ${lines[0]} == *"y.csv"*"lab1 b 1"* ]]
+    [[ $output != *x.csv* ]]
+    ONLY=z
+    run -2 bench
+    [ "$output" = 'bench: plan: no job with "z" in it' ]
+}
+
+@test "plans that cannot be run: the line is named, and nothing is done" {
+    local line
+    for line in 'x.csv lab1 a 1' 'x.csv 0x lab1 a 1' '../x.csv 1 lab1 a 1' 'x.csv 1 lab1 a' 'x.csv 1 lab1 a 1,' \
+        'x.csv 1 bench a 1'; do
+        plan '# a comment' 'x.csv 1 lab1 a 1' "$line"
+        run -2 bench
+        [ "$output" = "bench: plan:3: expected FILE.csv SECONDS labK DATASET N,... [OPTION...]" ]
+    done
+    plan '# nothing'
+    run -2 bench
+    [ "$output" = "bench: plan: no jobs" ]
+    plan 'x.csv 1 lab1 set:pair 1' 'x.csv 1 lab1 b 1,2'
+    run -2 bench
+    [ "$output" = "bench: plan:2: measures b at N = 1 for x.csv as line 1 does" ]
+    plan 'x.csv 1 lab1 usage 1'
+    run -2 bench
+    [ "$output" = "bench: plan:1: lab1: unknown option" ]
+    plan 'x.csv 1 lab2 a 1'
+    run -2 bench
+    [[ $output == "bench: plan:1: no program programs/lab2"* ]]
+    [ ! -e runs ]
+    plan 'x.csv 1 lab1 a 1' 'x.csv 1 lab1 many 1' # found out when it is its turn
+    run -2 bench
+    [ "${lines[-1]}" = "bench: plan:2: lab1: more than 512 settings" ]
+    [ "$(cells "$rows/x.csv")" = 'a 1 abc 1 ok ' ]
+    sed "s/\\\$COMMIT/older/" programs/lab1 >programs/lab2
+    chmod +x programs/lab2
+    plan 'x.csv 1 lab1 a 1' 'x.csv 1 lab2 b 1'
+    run -2 bench
+    [[ $output == "bench: programs of two commits, abc and older: build them again" ]]
+    run -2 "$ROOT/scripts/bench" fast programs
+    [ "$output" = "bench: PLAN=fast: no such plan" ]
+}
+
+@test "the plans of the project are plans, quick is a part of full, and every file of rows is in one" {
+    cd "$ROOT"
+    awk -f scripts/bench-plan.awk report/plans/full >"$BATS_TEST_TMPDIR/full"
+    # A line of quick may have a part of a set, as in set:rnn/1024.
+    while IFS=$'\t' read -r _ file _ program words; do
+        [ -n "$words" ]
+        read -r dataset options <<<"$words"
+        whole=$(cut -d / -f 1 <<<"$dataset")
+        cut -f 2,4,5 "$BATS_TEST_TMPDIR/full" | grep -qxF "$file"$'\t'"$program"$'\t'"$whole $options"
+    done < <(awk -f scripts/bench-plan.awk report/plans/quick)
+    for file in report/results/*/spmm*.csv; do
+        cat report/plans/* | grep -q "^$(basename "$file") "
+    done
+}
+
+@test "the labs understand the plans of the project" {
+    cd "$ROOT"
+    programs=${OUT:-build/simt}
+    [ -x "$programs/lab20" ] || skip "$programs/lab20 is not built"
+    for plan in quick full lab9 lab10 lab20; do
+        run -0 --separate-stderr scripts/bench "$plan" "$programs" --dry-run
+        # What is left out are files that somebody has to put here.
+        left_out=$(grep -v ': datasets/data/' <<<"$stderr" || true)
+        [ -z "$left_out" ]
+    done
+}
+
+@test "a file of something else is left alone" {
+    plan 'x.csv 1 lab1 a 1'
+    mkdir -p "$rows"
+    echo 'name,grade' >"$rows/x.csv"
+    run -2 bench
+    [ "$output" = "bench: $rows/x.csv: no rows of this suite" ]
+    [ "$(cat "$rows/x.csv")" = 'name,grade' ]
+}
+
+@test "merged rows: others keep their place and their text, columns go by name" {
+    cat >old.csv <<'END'
+schema,contender,dataset,N,precision,l2,seed,flags,tuning,median_ms,message
+1,one,a,1,fp32,warm,1,sweep,D=1,5,"say ""no"", then"
+1,one,b,1,fp32,warm,1,sweep,D=1,5,
+1,one,b,1,fp32,warm,1,sweep,D=2,6,
+1,two,b,1,fp32,warm,1,sweep,,7,
+END
+    cat >new.csv <<'END'
+schema,dataset,contender,N,precision,l2,seed,flags,median_ms
+1,c,one,1,fp32,warm,1,sweep,9
+1,b,one,1,fp32,warm,1,sweep,8
+END
+    "$ROOT/scripts/merge-rows" old.csv new.csv
+    diff old.csv - <<'END'
+schema,contender,dataset,N,precision,l2,seed,flags,tuning,median_ms,message
+1,one,a,1,fp32,warm,1,sweep,D=1,5,"say ""no"", then"
+1,one,b,1,fp32,warm,1,sweep,,8,
+1,two,b,1,fp32,warm,1,sweep,,7,
+1,one,c,1,fp32,warm,1,sweep,,9,
+END
+    for bad in nonsense ''; do
+        printf '%s' "$bad" >new.csv
+        run -3 "$ROOT/scripts/merge-rows" old.csv new.csv
+        [ "$output" = "merge-rows: new.csv: no rows of this suite" ]
+        [ "$(wc -l <old.csv)" -eq 5 ]
+        [ ! -e old.csv.new ]
+    done
+}

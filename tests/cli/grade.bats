@@ -1,0 +1,289 @@
+# The starter and the grader: what a student gets, what a submission earns, what is refused, what stays
+# when the grader is stopped. tests/cheats has those that want more than they earn.
+
+# shellcheck disable=SC2030,SC2031,SC2154
+
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+    ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+    cd "$ROOT" || return
+    OUT=${OUT:-build/simt}
+    export ROOT OUT
+    unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
+    [ "${BACKEND:-simt}" = simt ] || return 0
+    scripts/starter "$BATS_FILE_TMPDIR/starter"
+}
+
+setup() {
+    [ "${BACKEND:-simt}" = simt ] || skip "the grader is tested on the CPU backend"
+    cd "$ROOT" || return
+    unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
+    starter=$BATS_FILE_TMPDIR/starter
+    mine=$BATS_TEST_TMPDIR/mine
+    json=$BATS_TEST_TMPDIR/results.json
+    small=tests/cheats/grade.tsv
+}
+
+# grade LAB SUBMISSION [OPTION...]
+grade() {
+    run -0 "$OUT/grade" "$@" --json "$json"
+}
+
+# points FILTER: the points of the tests that the filter keeps.
+points() { jq "[.tests[] | select($1) | .score] | add // 0" "$json"; }
+
+# refused TEXT: the submission in $mine gets nothing, for this reason.
+refused() {
+    grade 1 "$mine" --plan "$small"
+    [ "$(jq .score "$json")" = 0 ]
+    jq -r '.tests[0].output' "$json" | grep -F "refused: " | grep -F "$1"
+}
+
+# A copy of lab 1's solution in $mine.
+take_lab1() {
+    mkdir "$mine"
+    cp labs/01_row_per_thread/lab.cu "$mine"
+}
+
+# answer LAB: fills in its answers.txt in $mine, every prediction right.
+answer() {
+    awk -F '\t' 'FNR == NR { if ($2 == "predict") value["predict." $3] = $4; next }
+        /^[a-z].*=$/ { key = $0; sub(/ *=$/, "", key); print key " = " (key in value ? value[key] : "as the figures of the README say"); next }
+        { print }' "labs/$1"/grade.tsv "labs/$1/answers.txt" >"$mine/answers.txt"
+}
+
+# ---- starters ------------------------------------------------------------------------------------
+
+@test "starter: two of the same commit are the same, to the byte" {
+    scripts/starter "$BATS_TEST_TMPDIR/again"
+    diff -r "$starter" "$BATS_TEST_TMPDIR/again"
+    diff <(cd "$starter" && find . -printf '%p %m %t\n' | sort) \
+        <(cd "$BATS_TEST_TMPDIR/again" && find . -printf '%p %m %t\n' | sort)
+}
+
+@test "starter: every region is a TODO that names the step, and nothing of its contents is left" {
+    for file in labs/*/*.cu labs/*/*.cuh; do
+        grep -q 'BEGIN STUDENT' "$file" || continue
+        [ "$(grep -c 'BEGIN STUDENT' "$file")" -eq "$(grep -cE 'TODO: .{20,} \*/' "$starter/$file")" ]
+        diff <(awk '/END STUDENT/ { s = 0 } !s { sub(/BEGIN STUDENT: .*/, "BEGIN STUDENT */"); print } /BEGIN STUDENT/ { s = 1 }' "$file") \
+            <(grep -v 'TODO: ' "$starter/$file")
+    done
+}
+
+@test "starter: neither the grader, nor its targets, nor measured rows, nor tests with kernels" {
+    [ ! -e "$starter/common/grader" ]
+    [ -z "$(find "$starter" -name 'grade*' -o -name targets.tsv)" ]
+    diff <(cd "$starter/report" && find . -type f | sort) <(cd report && ls -d ./plans/* ./results/*/limits.tsv)
+    [ -z "$(find "$starter/tests" -name '*.cu' -o -name 'cheats')" ]
+    run ! grep -qE '^(grade|starter|ladder|leaderboard|plots|report|predictions)' "$starter/Makefile"
+    for lab in labs/*/; do [ -f "$starter/${lab}answers.txt" ]; done
+}
+
+@test "starter: its tests are those of kernels" {
+    run -0 make -n -C "$starter" BACKEND=simt test
+    [[ $output =~ " scripts/run-tests "+"build/simt/tests/kernels/matrix" ]]
+}
+
+@test "starter: every lab of it builds as it is, runs, and fails" {
+    local tree=$BATS_TEST_TMPDIR/tree n
+    cp -rp "$starter" "$tree"
+    # What is not of the labs is compiled already. It is newer than the starter's sources. A stub does
+    # not use all it is given: warnings of the labs are none of errors here.
+    mkdir -p "$tree/build/simt"
+    cp -rp "$OUT"/common "$OUT"/settings "$tree/build/simt"
+    cd "$tree"
+    for n in labs/*/; do
+        n=$(basename "$n" | sed 's/^0*\([0-9]*\)_.*/\1/')
+        run -0 nice make -j2 -o build/simt/settings BACKEND=simt CXXFLAGS=-Wno-error WERROR="${WERROR:-0}" "build/simt/lab$n"
+        run "build/simt/lab$n" --vs none
+        [ "$status" -eq 1 ] || { echo "lab$n: $status: $output"; false; }
+        [[ $output == *FAIL* ]]
+    done
+}
+
+@test "starter: a folder that is not empty is left alone" {
+    mkdir "$mine"
+    touch "$mine/homework"
+    run scripts/starter "$mine"
+    [ "$status" -eq 2 ]
+    [[ $output == *"not empty"* ]]
+    [ "$(ls "$mine")" = homework ]
+}
+
+# ---- what a submission earns ---------------------------------------------------------------------
+
+@test "grade: no lab's solution is refused for what it asks the linker for" {
+    local lab source objects=$BATS_TEST_TMPDIR/tree/build/simt
+    for lab in labs/*/; do
+        mkdir -p "$objects/$lab" "$objects/traced/$lab"
+        for source in "$lab"*.cu; do
+            cp "$OUT/$source.o" "$objects/$lab"
+            cp "$OUT/traced/$source.o" "$objects/traced/$lab"
+        done
+        run scripts/grade-look "$BATS_TEST_TMPDIR" "${lab%/}" "$OUT"
+        [ "$status" -eq 0 ] || { echo "$lab $output"; false; }
+        rm -r "$objects" "$BATS_TEST_TMPDIR/simt"
+    done
+}
+
+@test "grade: the solution with right answers gets every point there is" {
+    mkdir "$mine"
+    cp labs/03_shared_tiles/lab.cu "$mine"
+    answer 03_shared_tiles
+    grade 3 "$mine"
+    jq -e '[.tests[] | .score == .max_score] | all' "$json"
+    [[ ${lines[-1]} == "lab 3: 80 of 80 points (20 more could not be tested here)" ]]
+}
+
+@test "grade: the starter gets the points of the build and no other" {
+    grade 3 "$starter"
+    [ "$(points '.name == "build"')" = 5 ]
+    [ "$(jq .score "$json")" = 5 ]
+}
+
+@test "make grade: results go to results.json, or to the file that RESULTS names" {
+    local grade=(make -n BACKEND=simt grade LAB=3 SUBMISSION=labs/03_shared_tiles)
+    [[ $("${grade[@]}") == *" --json 'results.json' "* ]]
+    [[ $("${grade[@]}" RESULTS=build/mine.json) == *" --json 'build/mine.json' "* ]]
+}
+
+@test "grade: mutants get nothing for results" {
+    local file bug
+    for bug in rows:LAST_ROW_DROPPED rows:NO_BARRIER_AFTER_READING roma:MASKED_READ_ROW_0 \
+        parts:COUNTER_NOT_RESET; do
+        file=${bug%:*} bug=${bug#*:}
+        grep -q "MUTANT($bug, " "tests/mutants/$file.cu"
+        rm -rf "$mine"
+        mkdir "$mine"
+        cp "tests/mutants/$file.cu" "$mine/lab.cu"
+        cp tests/mutants/mutant.h "$mine"
+        # The chosen one is lab 1 here.
+        sed -i "s/\.lab = [A-Za-z_]*,/.lab = __builtin_strcmp(#bug, \"$bug\") ? 100 : 1,/
+            1,/^#include/s/^#include/#include \"ops\/spmm.h\"\n&/" "$mine/lab.cu" "$mine/mutant.h"
+        grade 1 "$mine" --plan "$small"
+        echo "$file $bug: $output"
+        [ "$(points '.name == "build"')" = 10 ]
+        [ "$(points '.name | startswith("correct shapes")')" = 0 ]
+    done
+}
+
+@test "grade: the same submission gets the same points, whatever the secret" {
+    take_lab1
+    grade 1 "$mine" --plan "$small"
+    cp "$json" "$json.first"
+    grade 1 "$mine" --plan "$small" --seed 7
+    diff <(jq '[.tests[] | .name, .score]' "$json.first") <(jq '[.tests[] | .name, .score]' "$json")
+}
+
+@test "grade: a whole tree may be handed in, and only the lab's folder of it is used" {
+    cp -r "$starter" "$mine"
+    cp labs/01_row_per_thread/lab.cu "$mine/labs/01_row_per_thread"
+    echo '#error "not this one"' >"$mine/common/ops/spmm.h"
+    printf 'all:\n\ttouch %s\n' "$BATS_TEST_TMPDIR/harm" >"$mine/Makefile"
+    grade 1 "$mine" --plan "$small"
+    [ "$(points true)" = 70 ]
+    [ ! -e "$BATS_TEST_TMPDIR/harm" ]
+}
+
+@test "grade: true values of predictions are not told" {
+    mkdir "$mine"
+    cp labs/03_shared_tiles/lab.cu "$mine"
+    sed 's/^\(predict.*=\)$/\1 1/' labs/03_shared_tiles/answers.txt >"$mine/answers.txt"
+    grade 3 "$mine"
+    [ "$(points '.name | startswith("predict")')" = 0 ]
+    jq -r '.tests[] | select(.name | startswith("predict")) | .name, .output' "$json" >"$json.told"
+    run ! grep -E '56|1\.457' "$json.told"
+}
+
+# ---- what is refused -----------------------------------------------------------------------------
+
+@test "grade: links, pipes, odd names and large files are refused" {
+    take_lab1
+    ln -s /etc/passwd "$mine/notes.h"
+    refused "a link"
+    rm "$mine/notes.h"
+    mkfifo "$mine/pipe.h"
+    refused "no regular file"
+    rm "$mine/pipe.h"
+    # shellcheck disable=SC2016
+    touch "$mine/"'$(reboot).h'
+    refused "odd characters"
+    rm "$mine"/*reboot*
+    head -c 2000000 /dev/zero >"$mine/data.h"
+    refused "larger than 1 MB"
+    rm "$mine/data.h"
+    # shellcheck disable=SC2016
+    echo '#include "ops/$(shell touch harm).h"' >>"$mine/lab.cu"
+    refused "an #include of ops/ that is not one"
+    rm -r "$mine"
+    refused "not a folder"
+}
+
+@test "grade: the answers of usage mistakes are one line" {
+    run "$OUT/grade" 3
+    [ "$status" -eq 2 ] && [ "${#lines[@]}" -eq 1 ]
+    run "$OUT/grade" 77 labs
+    [ "$status" -eq 2 ] && [[ $output == "grade: there is no lab 77"* ]]
+    printf '10\tbuild\n10\tcorect\tshapes\t1\n' >"$BATS_TEST_TMPDIR/plan"
+    run "$OUT/grade" 1 labs --plan "$BATS_TEST_TMPDIR/plan"
+    [ "$status" -eq 2 ] && [[ $output == *"plan:2: not a test"* ]]
+}
+
+# ---- what stays ----------------------------------------------------------------------------------
+
+@test "grade: stopped at any time it leaves whole results, and no process" {
+    mkdir "$mine"
+    cp tests/cheats/loops_for_ever/lab.cu tests/cheats/honest.* "$mine"
+    local work
+    work=$(mktemp -u) # others may pass through /tmp
+    "$OUT/grade" 1 "$mine" --plan "$small" --json "$json" --work "$work" >/dev/null 3>&- &
+    local pid=$! i
+    for ((i = 0; i < 300; i++)); do
+        [ -e "$json" ] && break
+        sleep 0.1
+    done
+    sleep 0.5
+    kill -9 "$pid"
+    wait "$pid" || true
+    jq -e '(.tests | length) == 8 and .tests[0].score == 10 and
+        (.tests[1].output | contains("stopped before this test"))' "$json"
+    sleep 0.5
+    run ! pgrep -f "$work/simt/runner"
+    rm -rf "$work"
+}
+
+@test "grade-all: a class has a table and a leaderboard, and is graded once" {
+    local class=$BATS_TEST_TMPDIR/class
+    mkdir -p "$class/ada" "$class/bob"
+    cp labs/01_row_per_thread/lab.cu "$class/ada"
+    cp -r "$starter/labs/01_row_per_thread/." "$class/bob"
+    run -0 scripts/grade-all "$OUT/grade" 1 "$class" --plan "$small"
+    [ "$(wc -l <"$class.lab1/class.csv")" -eq 3 ]
+    grep -q '^"ada",70,70,10,10,' "$class.lab1/class.csv"
+    grep -q '^"bob",10,70,10,0,' "$class.lab1/class.csv"
+    [ "$(cat "$class.lab1/leaderboard.csv")" = "$(printf 'rank,student,speed,score\n1,ada,,70\n2,bob,,10')" ]
+    run -0 scripts/grade-all "$OUT/grade" 1 "$class" --plan "$small"
+    [[ $output == *"ada: graded before"* ]]
+}
+
+# ---- new labs ------------------------------------------------------------------------------------
+
+@test "new-lab: a lab that is listed, builds, fails, and has a handout to the template" {
+    local tree=$BATS_TEST_TMPDIR/tree
+    mkdir "$tree"
+    cp -rp Makefile config.mk scripts common labs "$tree"
+    mkdir -p "$tree/build" "$tree/tests"
+    cp -rp tests/kernels "$tree/tests"
+    cp -rp "$OUT" "$tree/build"
+    cd "$tree"
+    run -0 scripts/new-lab 42_my_idea
+    run -0 make -j2 BACKEND=simt build/simt/lab42
+    run build/simt/lab42 rand:rows=50,deg=3 5 --vs none
+    [ "$status" -eq 1 ] && [[ $output == *"lab42 my_idea  FAIL"* ]]
+    diff <(grep '^## ' labs/42_my_idea/README.md) <(grep '^## ' labs/03_shared_tiles/README.md)
+    run scripts/new-lab 42_other
+    [ "$status" -eq 2 ] && [[ $output == *"there already"* ]]
+    run scripts/new-lab ../42_x
+    [ "$status" -eq 2 ]
+}

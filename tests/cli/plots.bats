@@ -1,0 +1,100 @@
+# The figures of the report, of made-up rows: what is drawn, and what is said when rows are not what they should be.
+
+# bats sets $output:
+# shellcheck disable=SC2154
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_DIRNAME/../.." || return
+    /usr/bin/python3 -c 'import matplotlib' 2>/dev/null || skip "matplotlib is missing: scripts/setup --report installs it"
+    results=$BATS_TEST_TMPDIR/results
+    figures=$BATS_TEST_TMPDIR/figures
+    mkdir "$results"
+    awk 'BEGIN {
+        print "lab,contender,precision,dataset,origin,N,device,driver,toolkit,commit,flags,l2,median_ms,status," \
+            "vendor_best,vendor_default"
+        for (N = 32; N <= 256; N += 224)
+            for (graph = 1; graph <= 2; graph++) {
+                row("1,one", 30); row("10,ten", graph); row("0,X", 3); row("0,Y", 4)
+            }
+    }
+    function row(who, ms) {
+        print who ",fp32," (graph == 1 ? "a,real" : "b,stand-in") "," N ",GPU,1.2,3.4,c0ffee,,warm," ms ",ok,X,Y"
+    }' >"$results/spmm.csv"
+}
+
+# figures_module CODE: runs a line of Python that knows what figures share.
+figures_module() {
+    run -0 env PYTHONPATH=report/plots /usr/bin/python3 -c "$1"
+}
+
+@test "a figure is made of rows, says where they come from, and is the same every time" {
+    run -0 scripts/plots "$results" "$figures" speedups
+    [ "$output" = "" ]
+    for said in 'a (real)' b 'lab 10' 'N = 256; grey: cuSPARSE is faster' 2.12 'GPU, driver 1.2, CUDA 3.4; commits c0ffee' \
+        'data real: a; stand-in: b; rows of spmm.csv'; do # the mean of 3/1 and 3/2 is 2.12
+        grep -qF -- "<!-- $said -->" "$figures/speedups.svg"
+    done
+    scripts/plots "$results" "$figures/again" speedups
+    cmp "$figures/speedups.svg" "$figures/again/speedups.svg"
+    cmp "$figures/speedups.png" "$figures/again/speedups.png"
+}
+
+@test "what is not there is named, with the command that measures it; other figures are made" {
+    sed -i '/,256,/d' "$results/spmm.csv"
+    run -3 scripts/plots "$results" "$figures" speedups roofline split_size row_lengths
+    [ "${#lines[@]}" -eq 3 ]
+    [[ ${lines[0]} == "speedups: no rows of N 256, "*"spmm.csv; make bench PLAN=full measures them" ]]
+    [[ ${lines[1]} == "roofline: no $results/limits.tsv; make limits measures them" ]]
+    [[ ${lines[2]} == "split_size: no $results/spmm-lab5-sweep*.csv; make bench PLAN=full measures them" ]]
+    [ "$(cd "$figures" && echo *)" = "roofline.txt row_lengths.png row_lengths.svg speedups.txt split_size.txt" ]
+    [[ $(cat "$figures/speedups.txt") == "${lines[0]}" ]] # which the report shows in the figure's place
+}
+
+@test "a malformed file is named with its line, and the figure of before stays" {
+    mkdir "$figures"
+    echo before >"$figures/speedups.svg"
+    sed '3s/,warm,1,/,warm,1ms,/' "$results/spmm.csv" >"$results/new"
+    mv "$results/new" "$results/spmm.csv"
+    run -3 scripts/plots "$results" "$figures" speedups
+    [ "$output" = "speedups: spmm.csv:3: median_ms is '1ms'" ]
+    echo '1,one,fp32' >>"$results/spmm.csv"
+    run -3 scripts/plots "$results" "$figures" speedups
+    [ "$output" = "speedups: spmm.csv:18: not as many cells as the header has" ]
+    printf 'lab,precision\n' >"$results/spmm.csv"
+    run -3 scripts/plots "$results" "$figures" speedups
+    [ "$(cat "$figures/speedups.svg")" = before ]
+}
+
+@test "a figure that there is not is a usage error, and nothing is made" {
+    run -2 scripts/plots "$results" "$figures" speedups nosuch
+    [[ $output == "plots: no figure 'nosuch' in report/plots; there are:"*" roofline "* ]]
+    [[ $output != *suite* ]]
+    run -2 scripts/plots "$results"
+    [ ! -e "$figures" ]
+}
+
+@test "a wrong result has no time, and the fastest of many settings counts" {
+    figures_module 'import suite
+row = {"lab": "5", "dataset": "a", "status": "ok", "": "here"}
+print(suite.times([dict(row, median_ms=ms) for ms in ("3", "2", "4")] + [dict(row, median_ms="1", status="wrong")]))'
+    [ "$output" = "{5: {'a': 2.0}}" ]
+}
+
+@test "settings are compared with those alike that were measured with every value of the knob" {
+    figures_module 'import knob
+rows = [("SPLIT=64 C=1", 4), ("SPLIT=128 C=1", 5), ("SPLIT=64 C=4", 2), ("SPLIT=64 C=2", 3), ("SPLIT=128 C=2", 1)]
+rows = [{"tuning": tuning, "median_ms": str(ms), "status": "ok", "": "here"} for tuning, ms in rows]
+sweep = knob._sweep(rows, "SPLIT")
+print(knob._fastest(sweep, {}), knob._fastest(sweep, {"C": 1}))'
+    [ "$output" = "{64: 3.0, 128: 1.0} {64: 4.0, 128: 5.0}" ]
+}
+
+@test "the gather limit is the one of the harness, which wrote roofline_share" {
+    figures_module 'import gather, suite
+results = suite.Results("report/results/h200")
+limits = results.limits()
+for row in results.rows("spmm.csv", lab=10, dataset=["arxiv", "ddi", "citation"]):
+    assert abs(gather.limit_ms(limits, row) / suite.time_of(row) / float(row["roofline_share"]) - 1) < 1e-4, row'
+}

@@ -1,0 +1,179 @@
+# The report: tables and numbers of made-up rows, what is said where rows are missing or malformed, the same
+# bytes twice; and that the report in the tree is the one of the rows in the tree.
+
+# bats sets $stderr:
+# shellcheck disable=SC2154
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_DIRNAME/../.." || return
+    rows=$BATS_TEST_TMPDIR/rows
+    page=$BATS_TEST_TMPDIR/page
+    text=$BATS_TEST_TMPDIR/text.md
+    mkdir -p "$rows" "$page/figures"
+    cp tests/cli/golden/report.csv "$rows/spmm.csv"
+    printf '# limits of GPU, measured by ./limits\ncopy_gbs\t4000\nfp32_gflops\t60000\nlaunch_us\t5\n' >"$rows/limits.tsv"
+}
+
+# report [FORMAT]: the page of the text on standard input.
+report() {
+    cat >"$text"
+    run --separate-stderr scripts/report "$rows" "$page" "${1:-md}" "$text"
+    echo "status $status: $stderr"
+}
+
+@test "tables are those of the rows: golden text" {
+    report <<'END'
+{{table speedups dense=1 spmm.csv: Labs.}}
+{{table cases of=lab10 spmm.csv: Cases.}}
+{{table cases of=lab10 behind=1 spmm.csv: Behind.}}
+{{table prepare of=lab10 spmm.csv: Preparing.}}
+{{table sweep lab=10 spmm.csv: Settings.}}
+{{table ablation spmm.csv: Swizzle.}}
+{{table stand_ins spmm.csv: Stand-ins.}}
+{{table files spmm.csv: Files.}}
+{{table ladder-table spmm.csv: Ladder.}}
+END
+    [ "$status" -eq 0 ]
+    diff tests/cli/golden/report.md "$page/report.md"
+}
+
+@test "numbers in the text are those of the rows" {
+    report <<'END'
+{{value speedup of=lab10 over=best spmm.csv}} {{value speedup of=lab10 over=best stat=least spmm.csv}};
+{{value speedup of=lab10 over=default N=32 only=^a$ spmm.csv}}; {{value speedup of=lab10 over=best stat=ahead spmm.csv}};
+{{value time of=lab10 only=^b$ N=32 spmm.csv}} {{value peak of=lab10 spmm.csv limits.tsv}}
+{{value rule lab=10 spmm.csv}} {{value limit name=copy_gbs limits.tsv}}
+{{value share column=status value=ok skip=oom spmm.csv}} {{value crossover of=lab10 over=dense spmm.csv}}
+END
+    [ "$status" -eq 0 ]
+    # Ratios 4 and 1/2; 6 at a; 100 of 60000 GFLOP/s; of sweeps b's best
+    # takes 1.5 of the rule's 2 ms, a's 1.25, and the rule 1 with a setting that was not swept.
+    diff - <(head -n 5 "$page/report.md") <<'END'
+1.41 0.50;
+6.00; 1 of 2;
+2000 0.2 %
+86.6 % 4000.0
+18 of 18 50 %
+END
+}
+
+@test "times of a problem that several files have are of the first: of one sitting" {
+    sed 's/cuSPARSE D,\(.*\),6,ok/cuSPARSE D,\1,3,ok/' "$rows/spmm.csv" >"$rows/spmm-again.csv"
+    report <<<'{{value speedup of=lab10 over=default only=^a$ spmm.csv spmm-again.csv}} {{value speedup of=lab10 over=default only=^a$ spmm-again.csv}}'
+    [ "$(head -n 1 "$page/report.md")" = '6.00 3.00' ]
+}
+
+@test "an unknown marker, table or number is one line with its place, status 2, and no page" {
+    for marker in '{{picture a: b}}' 'text {{value speed spmm.csv}}' '{{table speeds spmm.csv: All.}}' '{{figure a}}' \
+        'not closed {{value time'; do
+        report <<<"one
+$marker"
+        [ "$status" -eq 2 ]
+        [[ $stderr == "report: $text:2: unknown "* && $(wc -l <<<"$stderr") -eq 1 ]]
+        [ ! -e "$page/report.md" ]
+    done
+    run -2 scripts/report "$rows" "$page" txt
+    run -2 scripts/report "$rows"
+}
+
+@test "missing rows: the place says which command measures them, status 3, and the rest is made" {
+    echo 'drawn' >"$page/figures/there.svg"
+    echo 'of other rows' >"$page/figures/gone.svg"
+    echo 'gone: no rows of lab 5; make bench PLAN=full measures them' >"$page/figures/gone.txt"
+    report <<'END'
+{{table cases spmm-rnn.csv: A file that is not there.}}
+{{table cases of=lab9 spmm.csv: A lab that is not there.}}
+{{table counters counters.csv: What make bench does not measure.}}
+{{figure there: Drawn.}}
+{{figure gone: Not drawn.}}
+a {{value time of=lab5 only=^a$ N=32 spmm.csv}} b {{value limit name=launch_us limits.tsv}} c
+END
+    [ "$status" -eq 3 ]
+    grep -qxF '> **Not shown:** no spmm-rnn.csv; make bench PLAN=full measures it' "$page/report.md"
+    grep -qxF '> **Not shown:** no counters.csv; make validate-counters measures it' "$page/report.md"
+    grep -qxF '> **Not shown:** no rows of lab9; make bench PLAN=full measures them' "$page/report.md"
+    grep -qxF '![there](figures/there.svg)' "$page/report.md"
+    grep -qxF '> **Not shown:** gone: no rows of lab 5; make bench PLAN=full measures them' "$page/report.md"
+    grep -qxF 'a **not measured** b 5.0 c' "$page/report.md"
+    grep -qxF '**Figure 2.** Not drawn.' "$page/report.md"
+    [ "$(wc -l <<<"$stderr")" -eq 5 ]
+}
+
+@test "malformed rows: file and line are said, and the other tables are made" {
+    said=()
+    for edit in '2s/,ok,/,ok,extra,/' '2s/,8,ok/,fast,ok/' '1s/median_ms/median/'; do
+        sed "$edit" tests/cli/golden/report.csv >"$rows/bad.csv"
+        report <<'END'
+{{table cases of=lab10 bad.csv: Malformed.}}
+{{table machine limits.tsv: Whole.}}
+END
+        [ "$status" -eq 3 ]
+        said+=("$(grep '^> \*\*Not shown:\*\*' "$page/report.md")")
+        grep -qxF '| copy in memory, bytes read and written | 4.00 TB/s |' "$page/report.md"
+    done
+    [[ ${said[0]} == *"bad.csv:2: not the 22 cells of the first line" ]]
+    [[ ${said[1]} == *"bad.csv:2: median_ms is no number: 'fast'" ]]
+    [[ ${said[2]} == *"bad.csv: no column median_ms" ]]
+}
+
+@test "what was asked stands beside what was reached" {
+    cp -r scripts report "$BATS_TEST_TMPDIR"
+    printf '%s\t%s\t%s\t%s\t%s\n' \
+        graphs met 'at least' 1.4 'speedup of=lab10 over=best spmm.csv' \
+        graphs missed 'at most' 1999 'time of=lab10 only=^b$ N=32 spmm.csv' \
+        graphs open 'at least' 1 'speedup of=lab20 over=best spmm.csv' \
+        graphs beaten 'at least' 'published experiment=E7 N=32 setting=final quantity=speedup published.tsv' \
+        'speedup of=lab10 over=best spmm.csv' \
+        graphs unknown 'at least' 'published experiment=E8 N=32 setting=final quantity=speedup published.tsv' \
+        'speedup of=lab10 over=best spmm.csv' \
+        graphs nowhere 'at most' 70 'crossover of=lab10 over=tf32 spmm.csv' \
+        graphs one-sided 'at least' 'published experiment=E7 N=32 setting=none over=final published.tsv' \
+        'speedup of=lab10 over=best spmm.csv' >"$BATS_TEST_TMPDIR/report/targets.tsv"
+    printf 'E7\tTPU\tgeomean\t32\tfinal\t%s\t1.30\n' speedup time_s >"$BATS_TEST_TMPDIR/report/published.tsv"
+    echo '{{asked}}' >"$text"
+    run -3 "$BATS_TEST_TMPDIR/scripts/report" "$rows" "$page" md "$text"
+    grep -qxF '| graphs: met | at least 1.4 | 1.41 | met |' "$page/report.md"
+    grep -qxF '| graphs: missed | at most 1999 | 2000 | <mark>missed</mark> |' "$page/report.md"
+    grep -qxF '| graphs: open | at least 1 | - | not measured |' "$page/report.md"
+    grep -qxF '| graphs: beaten (published) | at least 1.30 | 1.41 | met |' "$page/report.md"
+    grep -qxF '| graphs: unknown (published) | at least **not measured** | 1.41 | no target |' "$page/report.md"
+    grep -qxF '| graphs: nowhere | at most 70 | nowhere | <mark>missed</mark> |' "$page/report.md"
+    grep -qxF '| graphs: one-sided (published) | at least **not measured** | 1.41 | no target |' "$page/report.md"
+    grep -qxF '2 met, 2 missed, 1 not measured.' "$page/report.md"
+}
+
+@test "the same rows give the same bytes of Markdown and HTML, and HTML is one file" {
+    command -v pandoc >/dev/null || skip "no pandoc (scripts/setup --report)"
+    echo '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"></svg>' >"$page/figures/a.svg"
+    for kept in first second; do
+        report html <<'END'
+# Title
+
+{{figure a: Drawn.}}
+
+## Part
+
+{{table cases of=lab10 spmm.csv: Cases.}}
+END
+        [ "$status" -eq 0 ]
+        [ $kept = second ] || cp "$page/report.md" "$page/report.html" "$BATS_TEST_TMPDIR"
+        sleep 1 # a time in it would be another one
+    done
+    cmp "$page/report.md" "$BATS_TEST_TMPDIR/report.md"
+    cmp "$page/report.html" "$BATS_TEST_TMPDIR/report.html"
+    grep -q '<table>' "$page/report.html"
+    grep -q 'data:image/svg' "$page/report.html"
+    run ! grep -E '(src|href)="[^#d]' "$page/report.html"
+}
+
+@test "the report in the tree is the one of the rows in the tree" {
+    mkdir -p "$page"
+    cp -r report/figures "$page"
+    run scripts/report report/results/h200 "$page" md
+    [ "$status" -eq 0 ] || [ "$status" -eq 3 ]
+    diff "$page/report.md" report/report.md
+    grep -q '<title>' report/report.html
+    run ! grep -E '(src|href)="[^#d]' report/report.html
+}

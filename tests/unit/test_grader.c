@@ -1,0 +1,253 @@
+/* What the grader makes of plans, targets, answers and points. Its runners are tested by tests/cheats and
+ * tests/cli/grade.bats. */
+#include "fixture.h"
+#include "grader/channel.h"
+#include "grader/confine.h"
+#include "grader/matter.h"
+#include "grader/pace.h"
+#include "grader/seal.h"
+#include "harness/timing.h"
+#include "matrix/random.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+static char folder[] = "/tmp/test_grader.XXXXXX";
+
+static void write_file(const char *name, const char *text, char *path)
+{
+    snprintf(path, 200, "%s/%s", folder, name);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+/* ---- speed ----------------------------------------------------------------------------------- */
+
+static void test_points_for_speed_are_linear(void **state)
+{
+    (void)state;
+    const target wanted = {0.4, 0.9};
+    assert_true(pace_share(0.1, wanted) == 0);
+    assert_true(pace_share(0.4, wanted) == 0);
+    assert_true(fabs(pace_share(0.65, wanted) - 0.5) < 1e-12);
+    assert_true(pace_share(0.9, wanted) == 1);
+    assert_true(pace_share(17, wanted) == 1);
+    assert_true(pace_share(NAN, wanted) == 0);
+}
+
+static void test_a_gpu_may_have_targets_of_its_own(void **state)
+{
+    (void)state;
+    char path[200];
+    test t = {.word = {"arxiv", "32", "0.3", "0.95"}, .num_words = 4};
+    write_file("targets.tsv",
+               "NVIDIA H200\tddi\t32\t0.1\t0.2\nNVIDIA H200\tarxiv\t32\t0.5\t0.8\n"
+               "NVIDIA T4\tarxiv\t32\t0.6\t0.7\n",
+               path);
+    assert_true(pace_target(folder, "NVIDIA H200", &t).full == 0.8);
+    assert_true(pace_target(folder, "NVIDIA T4", &t).zero == 0.6);
+    assert_true(pace_target(folder, "NVIDIA A100", &t).full == 0.95);
+    strcpy(t.word[1], "256");
+    assert_true(pace_target(folder, "NVIDIA H200", &t).zero == 0.3);
+}
+
+/* ---- plans and points ------------------------------------------------------------------------ */
+
+static void test_a_plan_is_read_and_mistakes_are_named(void **state)
+{
+    (void)state;
+    static plan p;
+    char path[200];
+    error_text error;
+    write_file("grade.tsv", "# note\n5\tbuild\nprecisions fp16 bf16\n2.5 correct shapes 1,33\n",
+               path);
+    assert_int_equal(plan_read(path, &p, &error), STATUS_OK);
+    assert_int_equal(p.num_tests, 2);
+    assert_true(plan_points(&p) == 7.5);
+    assert_int_equal(p.precisions, 1u << PRECISION_FP16 | 1u << PRECISION_BF16);
+    assert_string_equal(p.tests[1].word[1], "1,33");
+    const char *const wrong[] = {
+        "5 biuld\n", "x build\n", "5 correct shapes\n", "-1 build\n", "5 build now\n", "5\n", ""};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        write_file("grade.tsv", wrong[i], path);
+        assert_int_equal(plan_read(path, &p, &error), STATUS_USAGE);
+        assert_non_null(strstr(error.text, "grade.tsv"));
+    }
+}
+
+static void test_results_are_whole_after_every_test(void **state)
+{
+    (void)state;
+    static plan p;
+    static scores s;
+    char path[200], command[300];
+    error_text error;
+    write_file("grade.tsv",
+               "5 build\n10 correct shapes 1\n4 predict secret 42\n20 time arxiv 32 0 1\n", path);
+    assert_int_equal(plan_read(path, &p, &error), STATUS_OK);
+    snprintf(path, sizeof path, "%s/results.json", folder);
+    scores_open(&s, &p, path, "lab 1");
+    for (int i = 0; i < p.num_tests; i++) {
+        const double share[] = {1, 0.5, 0, NAN};
+        assert_int_equal(score(&s, i, share[i], &error, "because \"%d\"", i), STATUS_OK);
+        snprintf(
+            command, sizeof command,
+            "jq -e '(.tests | length) == 4 and .score == ([.tests[].score] | add)' %s >/dev/null",
+            path);
+        assert_int_equal(system(command), 0);
+    }
+    assert_true(scores_sum(&s) == 10);
+    assert_true(scores_not_run(&s) == 20);
+    snprintf(command, sizeof command, "! grep -q 42 %s", path); /* the true value is not told */
+    assert_int_equal(system(command), 0);
+}
+
+/* ---- matter ---------------------------------------------------------------------------------- */
+
+static void test_matter_is_the_secrets_alone(void **state)
+{
+    (void)state;
+    csr_matrix A, B, C;
+    error_text error;
+    const char *const spec = "rand:rows=50,deg=4";
+    assert_int_equal(matter_make(spec, 1, &A, &error), STATUS_OK);
+    assert_int_equal(matter_make(spec, 1, &B, &error), STATUS_OK);
+    assert_int_equal(matter_make(spec, 2, &C, &error), STATUS_OK);
+    assert_int_equal(csr_validate(&A, spec, &error), STATUS_OK);
+    assert_memory_equal(A.col_idx, B.col_idx, A.nnz * sizeof *A.col_idx);
+    assert_memory_equal(A.values, B.values, A.nnz * sizeof *A.values);
+    assert_int_not_equal(memcmp(A.col_idx, C.col_idx, 100 * sizeof *A.col_idx), 0);
+    csr_free(&A);
+    csr_free(&B);
+    csr_free(&C);
+    assert_int_equal(matter_make("shape:999", 1, &A, &error), STATUS_DATASET);
+}
+
+/* ---- the channel ----------------------------------------------------------------------------- */
+
+static void test_a_silent_peer_is_not_waited_for(void **state)
+{
+    (void)state;
+    int ends[2];
+    char byte;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    const double start = wall_ms();
+    assert_false(channel_read(ends[0], &byte, 1, start + 50));
+    assert_true(wall_ms() - start >= 49 && wall_ms() - start < 5000);
+    assert_true(channel_write(ends[1], "x", 1, wall_ms() + 1000));
+    assert_true(channel_read(ends[0], &byte, 1, wall_ms() + 1000));
+    close(ends[1]);
+    assert_false(channel_read(ends[0], &byte, 1, wall_ms() + 1000));
+    assert_false(channel_write(ends[0], "x", 1, wall_ms() + 1000));
+    close(ends[0]);
+}
+
+/* ---- the walls ------------------------------------------------------------------------------- */
+
+static void *set_flag(void *flag)
+{
+    *(int *)flag = 1;
+    return NULL;
+}
+
+/* What a sealed process finds: the number of the first surprise, 0 for none. */
+static int look_around(void)
+{
+    pthread_t thread;
+    int flag = 0;
+    if (!seal_process()) return 1;
+    if (open("/etc/passwd", O_RDONLY) >= 0 || errno != EPERM) return 2;
+    if (fork() >= 0 || errno != EPERM) return 3;
+    if (socket(AF_INET, SOCK_STREAM, 0) >= 0 || errno != EPERM) return 4;
+    if (kill(getppid(), 0) == 0) return 5;
+    if (system("true") == 0) return 6;
+    if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0) return 7;
+    if (pthread_create(&thread, NULL, set_flag, &flag) != 0) return 8; /* threads are allowed */
+    pthread_join(thread, NULL);
+    return flag && malloc(64 << 20) ? 0 : 9;
+}
+
+static void test_a_sealed_process_can_only_compute(void **state)
+{
+    (void)state;
+    int how = 0;
+    const pid_t pid = fork();
+    if (pid == 0) _exit(look_around());
+    assert_int_equal(waitpid(pid, &how, 0), pid);
+    assert_true(WIFEXITED(how));
+    assert_int_equal(WEXITSTATUS(how), 0);
+}
+
+/* Runs a line of shell in confinement; returns its status, its output in `text`. */
+static int confined_shell(const char *line, double seconds, char *text, size_t bytes)
+{
+    char path[200], how[200];
+    confined c;
+    error_text error;
+    snprintf(path, sizeof path, "%s/out", folder);
+    const char *const argv[] = {"/bin/sh", "-c", line, NULL};
+    const task t = {.argv = argv,
+                    .channel = -1,
+                    .output = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600),
+                    .limits = {20, 32, 64, (size_t)1 << 30, 1 << 16}};
+    assert_int_equal(confine_start(&t, &c, &error), STATUS_OK);
+    const int status = confine_end(&c, wall_ms() + 1000 * seconds, how, sizeof how);
+    const ssize_t n = pread(t.output, text, bytes - 1, 0);
+    text[n > 0 ? n : 0] = '\0';
+    close(t.output);
+    return status;
+}
+
+static void test_a_confined_program_is_limited_and_leaves_nothing(void **state)
+{
+    (void)state;
+    char text[4000];
+    setenv("SECRET", "42", 1);
+    confine_open();
+    assert_int_equal(confined_shell("exit 3", 10, text, sizeof text), 3);
+    assert_int_equal(confined_shell("echo $SECRET", 10, text, sizeof text), 0);
+    assert_string_equal(text, "\n");
+    assert_int_not_equal(
+        confined_shell("while :; do echo more and more; done", 10, text, sizeof text), 0);
+    const double start = wall_ms();
+    assert_int_equal(confined_shell("(setsid sleep 47.11 &); sleep 60", 1, text, sizeof text), -1);
+    assert_true(wall_ms() - start < 10000);
+    /* Dying takes a moment. */
+    assert_int_not_equal(
+        system("for i in 1 2 3 4 5 6 7 8; do pgrep -f '[s]leep 47.11' >/dev/null || "
+               "exit 1; sleep 0.25; done"),
+        0);
+    if (!strncmp(confine_text(), "bubblewrap", strlen("bubblewrap"))) {
+        assert_int_not_equal(confined_shell("cat /etc/passwd", 10, text, sizeof text), 0);
+        assert_int_equal(confined_shell("ls /proc | grep -c '^[0-9]'", 10, text, sizeof text), 0);
+        assert_true(atoi(text) < 10);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_points_for_speed_are_linear),
+        cmocka_unit_test(test_a_gpu_may_have_targets_of_its_own),
+        cmocka_unit_test(test_a_plan_is_read_and_mistakes_are_named),
+        cmocka_unit_test(test_results_are_whole_after_every_test),
+        cmocka_unit_test(test_matter_is_the_secrets_alone),
+        cmocka_unit_test(test_a_silent_peer_is_not_waited_for),
+        cmocka_unit_test(test_a_sealed_process_can_only_compute),
+        cmocka_unit_test(test_a_confined_program_is_limited_and_leaves_nothing),
+    };
+    if (!mkdtemp(folder)) return 1;
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    char command[100];
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    return system(command) || failed;
+}
