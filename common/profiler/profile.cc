@@ -43,22 +43,32 @@ static std::vector<kernel_profile> &profiles = *new std::vector<kernel_profile>;
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 /* A run that is noted in part tells nothing. So the process ends, also from inside a lane. */
-void profiler_out_of_memory(void)
+[[noreturn]] static void end_without_memory(const char *but)
 {
     progress_clear();
     fflush(stdout);
     fprintf(stderr,
-            "%s: no memory left for what the instruments note (docs/counters.md says how much it "
+            "%s: no memory left%s for what the instruments note (docs/counters.md says how much it "
             "is); try a smaller matrix, one instrument at a time, or a higher ulimit -v\n",
-            program_invocation_short_name);
+            program_invocation_short_name, but);
     _exit(STATUS_MEMORY);
 }
 
-/* Linux grants more than there is, and kills who uses it. */
+void profiler_out_of_memory(void)
+{
+    end_without_memory("");
+}
+
+/* Linux grants more than there is, and kills who uses it. What is short may be back in a moment: some
+ * other process ends, or the host of a virtual machine returns what it borrowed. */
 static void check_memory(void)
 {
     const int64_t least = 64 << 20;
-    if (memory_available() < least) profiler_out_of_memory();
+    const int tries = 100, pause_us = 100000;
+    for (int i = 0; memory_available() < least; i++) {
+        if (i == tries) end_without_memory(" but the system's last 64 MB");
+        usleep(pause_us);
+    }
 }
 
 /* ---- one kernel's profile -------------------------------------------------------------------- */
