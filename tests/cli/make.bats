@@ -239,8 +239,9 @@ link_line() {
 @test "a new folder is enough for a new lab" {
     [ "$TESTED" = simt ] || skip "it is built for the CPU backend only"
     [ -d "$BUILT/labs" ] || skip "$BUILT is not built"
-    mkdir -p build/simt
+    mkdir -p build/simt/traced
     cp -rp "$BUILT/common" "$BUILT/labs" "$BUILT/settings" build/simt
+    cp -rp "$BUILT/traced/common" "$BUILT/traced/labs" build/simt/traced
     cp -rp labs/02_warp_per_row labs/42_copy
     sed -i 's/\.lab = 2, \.name = "[a-z_]*"/.lab = 42, .name = "copy"/
             s/lab2/lab42/; s/spmm_[a-z_]*_kernel/spmm_copy_kernel/' labs/42_copy/lab.cu
