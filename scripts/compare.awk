@@ -26,7 +26,7 @@ FNR == 1 {
     median[file, k] = cell[at["median_ms"]]
     iqr[file, k] = cell[at["iqr_ms"]]
     cases[k] = 1
-    machine = cell[at["device"]] ", driver " cell[at["driver"]] ", CUDA " cell[at["toolkit"]]
+    machine = machine_of(cell, at)
     if (!((file, machine) in seen)) {
         seen[file, machine] = 1
         machines[file] = machines[file] (machines[file] ? "; " : "") machine

@@ -1,4 +1,4 @@
-# dense-table.awk - see dense-table. Needs csv.awk and sorted.awk; columns are found by name.
+# dense-table.awk - see dense-table. Needs csv.awk, machine.awk and sorted.awk; columns are found by name.
 
 FNR == 1 {
     n = csv_split($0, name)
@@ -13,13 +13,10 @@ FNR == 1 {
     split(cell[column["dataset"]], part, "-")
     ms = cell[column["median_ms"]] + 0
     problem = FILENAME SUBSEP cell[column["dataset"]] SUBSEP cell[column["N"]] SUBSEP cell[column["precision"]]
-    machine = cell[column["device"]] ", driver " cell[column["driver"]] ", CUDA " cell[column["toolkit"]]
-    if (where != "" && machine != where) {
-        print "dense-table: rows of " where " and of " machine " in one table" > "/dev/stderr"
+    if (!one_machine(cell, column, "dense-table")) {
         failed = 3
         exit
     }
-    where = machine
     commits[cell[column["commit"]]] = 1
     if (cell[column["contender"]] ~ /\(dense\)$/) {
         if (!(problem in dense) || ms < dense[problem]) dense[problem] = ms
@@ -47,7 +44,7 @@ END {
         if (!(g in least) || r < least[g]) { least[g] = r; least_at[g] = shape[i] }
         if (!(g in most) || r > most[g]) { most[g] = r; most_at[g] = shape[i] }
     }
-    printf "%s, commit %s; cold L2. Time of the fastest dense product over that of:\n\n", where, sorted(commits, "`")
+    printf "%s, commit %s; cold L2. Time of the fastest dense product over that of:\n\n", table_machine, sorted(commits, "`")
     print "| contender | pruning | N | sparsity | geometric mean | ahead | least (shape) | most (shape) |"
     print "|---|---|---|---|---|---|---|---|"
     for (k = 1; k <= groups; k++) {

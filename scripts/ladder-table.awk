@@ -1,4 +1,4 @@
-# ladder-table.awk - see ladder-table. Needs csv.awk and sorted.awk. Rows come from one or more CSV files of the
+# ladder-table.awk - see ladder-table. Needs csv.awk, machine.awk and sorted.awk. Rows come from one or more CSV files of the
 # suite's row schema; columns are found by name.
 
 FNR == 1 {
@@ -11,13 +11,10 @@ FNR == 1 {
     # Options change what is measured; such rows are other tables' business.
     if (cell[column["l2"]] != "warm" || cell[column["flags"]] != "") next
     precision = cell[column["precision"]]
-    machine = cell[column["device"]] ", driver " cell[column["driver"]] ", CUDA " cell[column["toolkit"]]
-    if (where != "" && machine != where) {
-        print "ladder-table: rows of " where " and of " machine " in one table" > "/dev/stderr"
+    if (!one_machine(cell, column, "ladder-table")) {
         failed = 3
         exit
     }
-    where = machine
     dataset = cell[column["dataset"]] " (" cell[column["origin"]] ")"
     N = cell[column["N"]] + 0
     key = N SUBSEP dataset
@@ -159,7 +156,7 @@ END {
     }
     is_narrow = LAB && !known[LAB] && LAB in narrow_labs # in 16 bits alone
     if (is_narrow) for (c in narrow_commits) commits[c] = 1
-    printf "%s, commit %s; %swarm L2, median ms.\n", where, sorted(commits, "`"), is_narrow ? "" : "fp32, "
+    printf "%s, commit %s; %swarm L2, median ms.\n", table_machine, sorted(commits, "`"), is_narrow ? "" : "fp32, "
     for (w = 1; w <= num_widths; w++) {
         split("", logs); split("", counts); split("", ahead)
         if (is_narrow) narrow_lab(widths[w], LAB)

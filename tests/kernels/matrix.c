@@ -5,7 +5,7 @@
  * A setting of the tunables is tried at three widths, the lab's own choice at all of them, on the largest
  * matrix at fewer. Of a lab with many settings those are tried that differ from its choice in one tunable.
  *
- *     matrix [LAB] [all]      that lab alone; all settings, and bf16 at all widths
+ *     matrix [LAB] [all]      that lab alone; all settings
  */
 #include "harness/tuning.h"
 #include "harness/workbench.h"
@@ -132,12 +132,11 @@ static bool is_tested(const contender *c)
     return c->lab && (!only_lab || c->lab == only_lab);
 }
 
-/* Contenders of these tests, with numbers above all labs: a lab's kernel in other circumstances. And what
- * differs from fp16 in the type alone, which is a parameter of the kernel. One column and the even ones of
- * the swept widths are enough for them: between them they have all vectors. */
+/* Contenders of these tests, with numbers above all labs: a lab's kernel in other circumstances. One column and
+ * the even ones of the swept widths are enough for them: between them they have all vectors. */
 static bool is_tried(const contender *c, int N, bool sweep)
 {
-    const bool is_variant = c->lab >= 100 || (c->precision == PRECISION_BF16 && !all_settings);
+    const bool is_variant = c->lab >= 100;
     return !is_variant || (sweep ? N % 2 == 0 : N == 1);
 }
 

@@ -5,6 +5,7 @@
  */
 #include "labs/09_bitmap_tensor_core/lane_major.h"
 #include "matrix/random.h"
+#include "on_device.h"
 #include "ops/storage.h"
 
 #include <setjmp.h>
@@ -33,22 +34,6 @@ static sample make(int rows, int cols, double sparsity, uint64_t seed)
         if (random_unit(seed, 2 * i) >= sparsity)
             s.element[i] = (uint32_t)(random_bits(seed, 2 * i + 1) & 0xffff) + 1;
     return s;
-}
-
-static void *to_device(const void *from, size_t bytes)
-{
-    void *d;
-    assert_int_equal(cudaMalloc(&d, bytes + 1), cudaSuccess);
-    assert_int_equal(cudaMemcpy(d, from, bytes, cudaMemcpyHostToDevice), cudaSuccess);
-    return d;
-}
-
-static void *to_host(const void *d, size_t bytes)
-{
-    void *host = malloc(bytes + 1);
-    assert_non_null(host);
-    assert_int_equal(cudaMemcpy(host, d, bytes, cudaMemcpyDeviceToHost), cudaSuccess);
-    return host;
 }
 
 /* In the other format, on the device. */

@@ -4,6 +4,7 @@
  */
 #include "labs/09_bitmap_tensor_core/tca_bme.h"
 #include "matrix/random.h"
+#include "on_device.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -62,19 +63,9 @@ static sample make(int64_t rows, int64_t cols, double sparsity, int repeats, boo
 
 /* ---- the encoders -------------------------------------------------------------------------------- */
 
-static void *to_device(const void *from, size_t bytes)
-{
-    void *d;
-    assert_int_equal(cudaMalloc(&d, bytes + 1), cudaSuccess);
-    assert_int_equal(cudaMemcpy(d, from, bytes, cudaMemcpyHostToDevice), cudaSuccess);
-    return d;
-}
-
 static void assert_on_device(const void *d, const void *want, size_t bytes, const char *what)
 {
-    void *got = malloc(bytes + 1);
-    assert_non_null(got);
-    assert_int_equal(cudaMemcpy(got, d, bytes, cudaMemcpyDeviceToHost), cudaSuccess);
+    void *got = to_host(d, bytes);
     if (memcmp(got, want, bytes) != 0) fail_msg("%s differ", what);
     free(got);
 }
