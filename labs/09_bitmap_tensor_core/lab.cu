@@ -189,7 +189,7 @@ static cudaError_t fill_state(spmm_plan *plan, bitmap_state *s)
     if (splits == 0) splits = choose_splits(s->A);
     splits = max(1, min(splits, s->A.across));
     const size_t rows = (size_t)s->A.down * GROUP_SIDE, pitch = (size_t)slices * tile_of(N);
-    s->sums = {.splits = splits, .rows = rows, .pitch = pitch, .d_sum = NULL};
+    s->sums = parts{.splits = splits, .rows = rows, .pitch = pitch, .d_sum = NULL};
     if (splits > 1 || s->A.num_repeats)
         CUDA_TRY(cudaMalloc(&s->sums.d_sum, splits * rows * pitch * sizeof(float)));
     return cudaSuccess;

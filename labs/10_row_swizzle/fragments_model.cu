@@ -54,7 +54,7 @@ double fragments_choose(const row_stats *stats, int N, enum precision precision,
                 LAUNCH + join + ceil(chunks / splits) * (waves * of_chunk.both + last);
             if (time >= least) continue;
             least = time;
-            *shape = {.panel_rows = s.panel_rows, .width = s.width, .splits = splits};
+            *shape = fragment_shape{.panel_rows = s.panel_rows, .width = s.width, .splits = splits};
         }
     }
     return least;

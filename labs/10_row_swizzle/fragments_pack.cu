@@ -321,7 +321,7 @@ cudaError_t fragments_prepare(const spmm_plan *plan, const fragment_shape *shape
     const int most_chunks = (plan->A.cols + CHUNK<T> - 1) / CHUNK<T>;
     int device, limit;
     cudaError_t error;
-    *fragments = {.shape = *shape, .long_rows = count_long_rows<T>(plan->A.host)};
+    *fragments = row_fragments<T>{.shape = *shape, .long_rows = count_long_rows<T>(plan->A.host)};
     if (shape->panel_rows == STRIP) fragments->shape.width = 32;
     while (fragments->shape.splits > std::max(most_chunks, 1))
         fragments->shape.splits /= 2;
