@@ -83,25 +83,47 @@ static __device__ __forceinline__ void finish(const fast_product &p, int worker,
     }
 }
 
-/* A strip of which the blocks from `first` to `last` have left parts: in the first of them it begins. */
+/* A worker's strips of a group of which the blocks from `first` to `last` have left parts: in the first of
+ * them it begins. Parts come from L2, which takes most of a microsecond: those of BATCH blocks are asked
+ * for at once, for all strips, with zeros where there are fewer, and added in order. */
 template <int TILES, class H>
 static __device__ __forceinline__ void add_parts(const fast_product &p, uint32_t first,
-                                                 uint32_t last, int group, int slot)
+                                                 uint32_t last, int group, int worker)
 {
-    float sum[TILES][4] = {};
-#pragma unroll 4
-    for (uint32_t block = first; block <= last; block++) {
-        const float *const part = part_of<TILES>(p, block, block == first, slot);
+    constexpr int BATCH = 16 / TILES;
+    float sum[WARP_STRIPS][TILES][4] = {};
+#pragma unroll 1
+    for (uint32_t begin = first; begin <= last; begin += BATCH) {
+        float4 more[BATCH][WARP_STRIPS][TILES];
 #pragma unroll
-        for (int n = 0; n < TILES; n++) {
-            const float4 more = __ldcg((const float4 *)(part + n * 4 * LANES));
-            sum[n][0] += more.x;
-            sum[n][1] += more.y;
-            sum[n][2] += more.z;
-            sum[n][3] += more.w;
-        }
+        for (int i = 0; i < BATCH; i++)
+#pragma unroll
+            for (int strip = 0; strip < WARP_STRIPS; strip++) {
+                const uint32_t block = begin + i;
+                const float *const part =
+                    part_of<TILES>(p, block, block == first, WARP_STRIPS * worker + strip);
+#pragma unroll
+                for (int n = 0; n < TILES; n++)
+                    more[i][strip][n] = block <= last
+                                            ? __ldcg((const float4 *)(part + n * 4 * LANES))
+                                            : make_float4(0, 0, 0, 0);
+            }
+#pragma unroll
+        for (int i = 0; i < BATCH; i++)
+#pragma unroll
+            for (int strip = 0; strip < WARP_STRIPS; strip++)
+#pragma unroll
+                for (int n = 0; n < TILES; n++) {
+                    sum[strip][n][0] += more[i][strip][n].x;
+                    sum[strip][n][1] += more[i][strip][n].y;
+                    sum[strip][n][2] += more[i][strip][n].z;
+                    sum[strip][n][3] += more[i][strip][n].w;
+                }
     }
-    store_strip<TILES, H>(p, (group * SLOTS + slot) * STRIP_ROWS, sum);
+#pragma unroll
+    for (int strip = 0; strip < WARP_STRIPS; strip++)
+        store_strip<TILES, H>(p, (group * SLOTS + WARP_STRIPS * worker + strip) * STRIP_ROWS,
+                              sum[strip]);
 }
 
 /* When the block has left all its parts, it says so to those who share its first and its last group, at
@@ -125,13 +147,11 @@ template <int TILES, class H> static __device__ void settle(const fast_product &
     __syncwarp();
     __threadfence();
 #pragma unroll 1
-    for (int i = 0; i < 2 * WARP_STRIPS; i++) {
-        const int lane = i / WARP_STRIPS;
+    for (int lane = 0; lane < 2; lane++)
         if (ready >> lane & 1)
-            add_parts<TILES, H>(
-                p, __shfl_sync(FULL_MASK, first, lane), __shfl_sync(FULL_MASK, last, lane),
-                __shfl_sync(FULL_MASK, group, lane), WARP_STRIPS * worker + i % WARP_STRIPS);
-    }
+            add_parts<TILES, H>(p, __shfl_sync(FULL_MASK, first, lane),
+                                __shfl_sync(FULL_MASK, last, lane),
+                                __shfl_sync(FULL_MASK, group, lane), worker);
 }
 
 #endif
