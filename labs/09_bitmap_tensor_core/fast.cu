@@ -31,7 +31,8 @@ static __global__ void __launch_bounds__(FAST_THREADS, 1)
     const bool fetches = warp == WORKERS; /* the last one, for all */
     if (fetches && lane_id() == 0) start_stages<TILES>(p, at, shared);
     if (warp == 0) ((table_entry *)shared)[lane_id()] = make_entry(lane_id());
-    __syncthreads(); /* the barriers are there, and the table */
+    if (!fetches) make_first_X<TILES, H>(p, at, shared, warp);
+    __syncthreads(); /* the barriers are there, the table, and the first part of X */
     if (!fetches)
         multiplier<TILES, EVEN, H>(p, at, shared, warp).run();
     else if (lane_id() == 0)
@@ -84,10 +85,10 @@ static cudaError_t run16(const spmm_plan *plan, const void *B, void *C, cudaStre
     if (s->A.shape.blocks == 0) /* nothing to multiply */
         return cudaMemsetAsync(C, 0, (size_t)plan->A.rows * N * sizeof(H), stream);
     for (int column = 0; column < N; column += 8 * tiles) {
-        const x_order<H> order = {(const H *)B, s->d_X,     s->d_used, plan->A.cols, N,
-                                  column,       s->A.quads, tiles};
+        const x_order<H> order = {
+            {(const H *)B, s->d_used, plan->A.cols, N, column}, s->d_X, s->A.quads, tiles};
         const int64_t threads = (int64_t)order.quads * 2 * tiles * WARP_SIZE;
-        const fast_product p = {s->A, s->repeated, B,         s->d_X,     C,
+        const fast_product p = {s->A, s->repeated, B,         s->d_used,  s->d_X,      C,
                                 N,    column,      s->stages, s->d_parts, s->d_arrived};
         const unsigned blocks = (unsigned)((threads - 1) / X_THREADS + 1);
         spmm_order_X_kernel<H><<<blocks, X_THREADS, 0, stream>>>(order);
@@ -186,12 +187,17 @@ static cudaError_t prepare(spmm_plan *plan)
     return fast_prepare(plan, min(multiprocessors, MOST_BLOCKS));
 }
 
-/* By arithmetic, not yet by measurement (fast.md): steps of 30 to 50 KB, so that four or five of them fit;
- * whole words, which pad the values by an eighth at 50 %, where decoding would take longer than memory. */
+/* From sweeps on an H200, 40 to 70 % zeros (fast.md). Long steps have less to begin and end, but where a
+ * block has few they come too late. Whole words pad the values by an eighth at 50 %: they pay where
+ * decoding takes longer than memory. */
 static void choose(const row_stats *stats, int N, int *tuning)
 {
-    tuning[TUNE_STEP] = stats->density > 0.35 ? 2 : stats->density > 0.15 ? 3 : 4;
-    tuning[TUNE_EVEN] = stats->density < (N <= 8 ? 0.25 : N <= 16 ? 0.35 : 0.45);
+    constexpr int MULTIPROCESSORS = 132,
+                  SHARE = SLOTS * STRIP_ROWS * QUAD_COLUMNS * MULTIPROCESSORS;
+    const double quads = (double)stats->rows * stats->cols / SHARE; /* of a block */
+    const bool few = quads < 50;
+    tuning[TUNE_STEP] = few ? 2 : quads < 90 || stats->density > 0.55 ? 3 : 4;
+    tuning[TUNE_EVEN] = stats->density < (few || N > 16 ? 0.45 : 0.38);
 }
 
 static const char *unsuited(const problem *p)

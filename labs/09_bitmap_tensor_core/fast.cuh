@@ -9,12 +9,13 @@
 
 constexpr int MOST_STAGES = EARLY_STEPS;
 
-/* C (rows x N, from `column` on) = the matrix times X, which is fast_X.cuh's order of B. */
+/* C (rows x N, from `column` on) = the matrix times B. */
 struct fast_product {
     lane_major A;
     tca_bme repeated;
     const void *B;
-    const uint4 *X;
+    const uint64_t *used; /* bits: rows of B that count */
+    const uint4 *X;       /* B in another order (fast_X.cuh) */
     void *C;
     int N, column;
     int stages;   /* steps that are there or on their way */

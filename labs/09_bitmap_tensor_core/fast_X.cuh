@@ -18,16 +18,39 @@
 
 constexpr int X_THREADS = 128;
 
-/* A thread 16 bytes. */
-template <class H> struct x_order {
+/* What X is made from. */
+template <class H> struct x_source {
     const H *B;
-    uint4 *X;
     const uint64_t *used; /* bits: rows of B that count */
     int rows, N, column;  /* of B; the first column that is wanted */
-    int quads;            /* of B's rows */
+};
+
+/* A lane's 16 bytes of a tile of half a quad; halves are numbered through. */
+template <class H>
+static __device__ __forceinline__ void order_X(const x_source<H> &from, int half, int tile,
+                                               int lane, H (&x)[8])
+{
+    const int first = half * 32 + lane % 4 * 8, column = from.column + 8 * tile + lane / 4;
+#pragma unroll
+    for (int k = 0; k < 8; k++) {
+        const bool inside = first + k < from.rows && column < from.N;
+        x[k] = inside ? from.B[(size_t)(first + k) * from.N + column] : narrow<H>(0.0f);
+    }
+    /* Loaded at the same time, not one after the other. */
+    const uint64_t used = from.used[half / 2] >> first % 64;
+#pragma unroll
+    for (int k = 0; k < 8; k++)
+        if (!(used >> k & 1)) x[k] = narrow<H>(0.0f);
+}
+
+template <class H> struct x_order {
+    x_source<H> from;
+    uint4 *X;
+    int quads; /* of B's rows */
     int tiles;
 };
 
+/* A thread 16 bytes. */
 template <class H>
 static __global__ void __launch_bounds__(X_THREADS)
     spmm_order_X_kernel(const __grid_constant__ x_order<H> p)
@@ -35,20 +58,9 @@ static __global__ void __launch_bounds__(X_THREADS)
     others_may_start();
     const int64_t i = (int64_t)blockIdx.x * X_THREADS + threadIdx.x;
     if (i >= (int64_t)p.quads * 2 * p.tiles * WARP_SIZE) return;
-    const int lane = (int)(i % WARP_SIZE), tile = (int)(i / WARP_SIZE % p.tiles);
-    const int half = (int)(i / WARP_SIZE / p.tiles), first = half * 32 + lane % 4 * 8;
-    const int column = p.column + 8 * tile + lane / 4;
+    const int lane = (int)(i % WARP_SIZE), part = (int)(i / WARP_SIZE);
     H x[8];
-#pragma unroll
-    for (int k = 0; k < 8; k++) {
-        const bool inside = first + k < p.rows && column < p.N;
-        x[k] = inside ? p.B[(size_t)(first + k) * p.N + column] : narrow<H>(0.0f);
-    }
-    /* Loaded at the same time, not one after the other. */
-    const uint64_t used = p.used[half / 2] >> first % 64;
-#pragma unroll
-    for (int k = 0; k < 8; k++)
-        if (!(used >> k & 1)) x[k] = narrow<H>(0.0f);
+    order_X(p.from, part / p.tiles, part % p.tiles, lane, x);
     store_vector((H *)&p.X[i], x);
 }
 

@@ -9,6 +9,7 @@
 
 #include "device/overlap.cuh"
 #include "fast.cuh"
+#include "fast_X.cuh"
 
 /* Goes round the stages. */
 struct stage_turn {
@@ -43,11 +44,11 @@ template <int TILES> struct stage_filler {
     __device__ mbarrier *full() const { return (mbarrier *)(shared + at.full) + turn.number; }
     __device__ mbarrier *empty() const { return (mbarrier *)(shared + at.empty) + turn.number; }
 
-    /* The step's rows, and word of all that is to come. */
-    __device__ void fetch_A(uint32_t rows) const
+    /* The step's rows, and word of all that is to come: of X nothing where its part is there already. */
+    __device__ void fetch_A(uint32_t rows, bool x_comes) const
     {
         const unsigned bytes = (rows + LOOK_AHEAD) * ROW_BYTES;
-        mbarrier_expect(full(), bytes + step.count() * x_bytes(TILES));
+        mbarrier_expect(full(), bytes + (x_comes ? step.count() * x_bytes(TILES) : 0));
         bulk_copy(stage(), p.A.data + (size_t)row * LANES, bytes, full());
     }
     __device__ void fetch_X() const
@@ -62,6 +63,23 @@ template <int TILES> struct stage_filler {
         turn.advance(p.stages);
     }
 };
+
+/* The first step's part of X, by the warps that multiply, which have nothing else to do: so they need not
+ * wait until another kernel has made X, and ended, and a copy has come. */
+template <int TILES, class H>
+static __device__ __forceinline__ void make_first_X(const fast_product &p, const fast_layout &at,
+                                                    unsigned char *shared, int worker)
+{
+    const x_source<H> from = {(const H *)p.B, p.used, p.A.cols, p.N, p.column};
+    const step_cursor step(p.A, blockIdx.x);
+    uint4 *const X = (uint4 *)(shared + at.stages + at.x);
+    for (int i = worker; i < step.count() * 2 * TILES; i += WORKERS) {
+        H x[8];
+        order_X(from, step.place * 2 + i / TILES, i % TILES, lane_id(), x);
+        store_vector((H *)&X[i * WARP_SIZE + lane_id()], x);
+    }
+    stores_before_bulk_copies(); /* of later steps, to the same place */
+}
 
 /* Makes the barriers and asks for the first steps, which come from memory; X may still be in the
  * making. One thread. */
@@ -79,10 +97,10 @@ static __device__ void start_stages(const fast_product &p, const fast_layout &at
     stage_filler<TILES> first(p, at, shared);
 #pragma unroll 1
     for (int i = 0; i < p.stages && !first.is_done(); first.advance(rows[i++]))
-        first.fetch_A(rows[i]);
+        first.fetch_A(rows[i], i > 0);
 }
 
-/* X for the first stages; and then every stage that is left is filled again. One thread. */
+/* X for the first stages but one; and then every stage that is left is filled again. One thread. */
 template <int TILES>
 static __device__ void keep_fetching(const fast_product &p, const fast_layout &at,
                                      unsigned char *shared)
@@ -93,13 +111,13 @@ static __device__ void keep_fetching(const fast_product &p, const fast_layout &a
     wait_for_kernel_before();
 #pragma unroll 1
     for (; i < p.stages && !ahead.is_done(); ahead.advance(rows[i++]))
-        ahead.fetch_X();
+        if (i > 0) ahead.fetch_X();
     const uint32_t *end = p.A.begin + (size_t)blockIdx.x * p.A.steps + i + 1;
 #pragma unroll 1
     while (!ahead.is_done()) {
         const uint32_t n = *end++ - ahead.row; /* on its way while the stage is waited for */
         mbarrier_wait(ahead.empty(), ahead.turn.parity);
-        ahead.fetch_A(n);
+        ahead.fetch_A(n, true);
         ahead.fetch_X();
         ahead.advance(n);
     }

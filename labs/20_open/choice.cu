@@ -35,8 +35,9 @@ static void choose_gather(const row_stats *stats, int N, int *tuning)
     tuning[TUNE_SERIAL] = bins_serial(stats, N);
     /* Packets save short rows a load to wait for, but pad them with holes. */
     tuning[TUNE_PACK] = long_rows ? 0 : 16;
-    /* Rows sorted among so many as run at about the same time still use columns in common. */
-    tuning[TUNE_WINDOW] = 4096;
+    /* Rows sorted among so many as run at about the same time still use columns in common. In passes over
+     * long rows it is better to sort all, by up to 15 % (reddit). */
+    tuning[TUNE_WINDOW] = stats->mean >= 64 ? 0 : 4096;
     /* Segments of short rows are hardly longer than what it takes to read and write C. */
     tuning[TUNE_BLOCKS] = long_rows ? BY_LOCALITY : 0;
     if (N % 64 == 0) tuning[TUNE_WIDTH] = 64;
