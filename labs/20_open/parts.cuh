@@ -30,17 +30,23 @@ template <int LANES, int V, int K> static __device__ void long_part(const pass_p
 {
     constexpr int WIDTH = slice_lanes<LANES, V, K>::WIDTH;
     __shared__ __align__(16) float warp_sum[WARPS][WIDTH]; /* for stores of vectors */
+    __shared__ int segment, tagged_row, first, end;        /* whose part this is, all its parts */
     const int warp = threadIdx.x / WARP_SIZE, thread = threadIdx.x;
     const int number = p.before_part + blockIdx.x; /* of the part */
+    /* Together with what the walk begins with, so that nobody waits for it after the walk, which has no
+     * register to keep it in. */
+    if (thread == BLOCK - 1) {
+        segment = p.part[number].x;
+        tagged_row = p.row[segment - p.before_long];
+        first = p.first_part_of[segment];
+        end = p.first_part_of[segment + 1];
+    }
     sum_share<LANES, V, K>(p, number, warp_sum[warp]);
     __syncthreads();
 
-    /* From here on a thread has one column, of all four warps. What a part is, is read again: the walk
-     * has no register to keep it in. */
+    /* From here on a thread has one column, of all four warps. */
     const int slice = p.first_slice + blockIdx.y, column = slice * WIDTH + thread;
     const bool has_column = thread < WIDTH && column < p.N;
-    const int segment = p.part[number].x, tagged_row = p.row[segment - p.before_long];
-    const int first = p.first_part_of[segment], end = p.first_part_of[segment + 1];
     float *const out = &p.C[(size_t)(tagged_row & ~ADDS) * p.N + column];
     float total = 0;
     for (int w = 0; w < WARPS && has_column; w++)
