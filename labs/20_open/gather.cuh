@@ -130,32 +130,40 @@ static __device__ __forceinline__ void add_round(const slice_lanes<LANES, V, K> 
 /* sum += pairs[0 .. count-1] times B, for each group of the warp its own pairs and count. All lanes
  * of the warp must be here, since they shuffle together as long as one group has pairs left; what all
  * groups have is done without asking who has. pairs[0 .. LANES-1] must be there even if count is not
- * positive. */
+ * positive.
+ *
+ * Each loop finds its bound when it begins. With both bounds held all the time 40 registers are too few,
+ * and a round begins by waiting for what lies in local memory instead. */
 template <int LANES, int V, int K>
 static __device__ __forceinline__ void gather(const slice_lanes<LANES, V, K> &at,
                                               const int2 *__restrict__ pairs, int count,
                                               float (&sum)[K][V])
 {
-    int most = count, least = count;
+    int least = count;
 #pragma unroll
-    for (int distance = LANES; distance < WARP_SIZE; distance *= 2) {
-        most = max(most, __shfl_xor_sync(FULL_MASK, most, distance));
+    for (int distance = LANES; distance < WARP_SIZE; distance *= 2)
         least = min(least, __shfl_xor_sync(FULL_MASK, least, distance));
-    }
-    const int2 *from = pairs + at.lane;
-    int2 next = __ldcs(from);
+    pairs += at.lane;
+    int2 next = __ldcs(pairs);
     int done = 0;
     for (; done + LANES <= least; done += LANES) {
         const int2 mine = next;
-        from += LANES;
-        if (done + LANES < count) next = __ldcs(from);
+        if (done + LANES < count) next = __ldcs(&pairs[done + LANES]);
         add_round<true>(at, mine, LANES, LANES, sum);
     }
-    for (; done < most; done += LANES) {
+
+    pairs += done;
+    count -= done;
+    int most = count;
+#pragma unroll
+    for (int distance = LANES; distance < WARP_SIZE; distance *= 2)
+        most = max(most, __shfl_xor_sync(FULL_MASK, most, distance));
+    for (; most > 0; most -= LANES) {
         const int2 mine = next;
-        from += LANES;
-        if (done + LANES < count) next = __ldcs(from);
-        add_round<false>(at, mine, count - done, most - done, sum);
+        pairs += LANES;
+        if (count > LANES) next = __ldcs(pairs);
+        add_round<false>(at, mine, count, most, sum);
+        count -= LANES;
     }
 }
 

@@ -10,11 +10,11 @@
 
 /* The warp's share of the part, summed, in shared memory. */
 template <int LANES, int V, int K>
-static __device__ __forceinline__ void sum_share(const pass_product &p, const int2 &span, int start,
-                                                 float *warp_sum)
+static __device__ __forceinline__ void sum_share(const pass_product &p, int number, float *warp_sum)
 {
     const slice_lanes<LANES, V, K> at(p);
-    const int count = min(p.part_length, span.y - start);
+    const int2 part = p.part[number], span = p.span[part.x - p.before_long];
+    const int start = part.y * p.part_length, count = min(p.part_length, span.y - start);
     const int share = share_of<LANES>(count, BLOCK / LANES);
     const int before = at.group * share, own = before < count ? before : 0;
     float sum[K][V] = {};
@@ -30,24 +30,30 @@ template <int LANES, int V, int K> static __device__ void long_part(const pass_p
 {
     constexpr int WIDTH = slice_lanes<LANES, V, K>::WIDTH;
     __shared__ __align__(16) float warp_sum[WARPS][WIDTH]; /* for stores of vectors */
+    __shared__ int segment, tagged_row, first, end;        /* whose part this is, all its parts */
     const int warp = threadIdx.x / WARP_SIZE, thread = threadIdx.x;
     const int number = p.before_part + blockIdx.x; /* of the part */
-    const int2 part = p.part[number];              /* its LONG segment, its place there */
-    const int position = part.x - p.before_long, tagged_row = p.row[position];
-    sum_share<LANES, V, K>(p, p.span[position], part.y * p.part_length, warp_sum[warp]);
+    /* Together with what the walk begins with, so that nobody waits for it after the walk, which has no
+     * register to keep it in. */
+    if (thread == BLOCK - 1) {
+        segment = p.part[number].x;
+        tagged_row = p.row[segment - p.before_long];
+        first = p.first_part_of[segment];
+        end = p.first_part_of[segment + 1];
+    }
+    sum_share<LANES, V, K>(p, number, warp_sum[warp]);
     __syncthreads();
 
     /* From here on a thread has one column, of all four warps. */
     const int slice = p.first_slice + blockIdx.y, column = slice * WIDTH + thread;
     const bool has_column = thread < WIDTH && column < p.N;
-    const int first = p.first_part_of[part.x], end = p.first_part_of[part.x + 1];
     float *const out = &p.C[(size_t)(tagged_row & ~ADDS) * p.N + column];
     float total = 0;
     for (int w = 0; w < WARPS && has_column; w++)
         total += warp_sum[w][thread];
     if (end - first > 1) {
         if (has_column) p.partial[(size_t)number * p.N + column] = total;
-        unsigned *const arrived = &p.arrived[(size_t)part.x * p.num_slices + slice];
+        unsigned *const arrived = &p.arrived[(size_t)segment * p.num_slices + slice];
         if (!comes_last(arrived, end - first)) return;
         for (int c = thread % WARP_SIZE; c < WIDTH; c += WARP_SIZE) {
             const int j = min(slice * WIDTH + c, p.N - 1);
