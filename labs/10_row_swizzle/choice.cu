@@ -69,7 +69,7 @@ static void choose_for_dense(const row_stats *stats, int N, bool alike, int *tun
 static void choose_for_graphs(const row_stats *stats, int N, int *tuning)
 {
     /* Packets save short rows a chain of three loads, but pad them with holes. */
-    const double PACK_BELOW_MEAN = 16;
+    const double PACK_BELOW_MEAN = 32;
     /* Long rows use many columns in common with their neighbours, if any two rows do. */
     const double WINDOW_FROM_MEAN = 32;
     /* Rows that are long and no more different than that need no order, and narrow slices of B stay in
