@@ -56,15 +56,18 @@ static bool trusted(const attempt *a, const char *const *argv)
  * keep the compiler busy for ever. */
 static bool compile(const attempt *a, const char *for_backend, char *how, size_t bytes)
 {
-    char folder[4096], backend[32], arch[128];
+    char folder[4096], backend[32], arch[128], cuda_home[4200];
     confined c;
     error_text error;
     snprintf(backend, sizeof backend, "BACKEND=%s", for_backend);
     snprintf(arch, sizeof arch, "ARCH=%s", a->arch); /* no device is in sight there to ask */
-    const char *const argv[] = {"/usr/bin/make", "-s", "-j2", backend, arch, "lab-objects", NULL};
+    snprintf(cuda_home, sizeof cuda_home, "CUDA_HOME=%s", a->cuda_home ? a->cuda_home : "auto");
+    const char *const argv[] = {"/usr/bin/make", "-s",          "-j4", backend, arch,
+                                cuda_home,       "lab-objects", NULL};
     const task t = {.argv = argv,
                     .folder = attempt_path(a, "tree", folder, sizeof folder),
                     .writes = true,
+                    .reads = a->cuda_home,
                     .channel = -1,
                     .output = open_log(a),
                     .limits = {.cpu_seconds = (int)(COMPILER * a->patience),
