@@ -320,6 +320,7 @@ $(OUT)/traced/%.cu.o: $(OUT)/%.cu.cc $(OUT)/settings
 endif
 
 link = $(call say,LINK,$@)$(newline)	$(Q)$(CXX) -o $@ $(filter %.o,$^) $(LDFLAGS) $(LDLIBS_ALL)
+comma := ,
 define newline
 
 
@@ -370,9 +371,9 @@ $(OUT)/tests/mutants/run: $(call object,$(wildcard tests/mutants/*.c tests/mutan
 
 # common/grader links no lab, and a runner of one lab links nothing of the grader.
 
-RUNNER_SOURCES := $(addprefix common/grader/,runner.c seal.c channel.c)
+RUNNER_SOURCES := $(addprefix common/grader/,runner.c copies.c seal.c channel.c)
 GRADE_MAINS := $(addprefix common/grader/,grade.c calibrate.c)
-GRADE_SOURCES := $(filter-out $(GRADE_MAINS) common/grader/runner.c common/grader/seal.c,\
+GRADE_SOURCES := $(filter-out $(GRADE_MAINS) $(addprefix common/grader/,runner.c copies.c seal.c),\
                  $(wildcard common/grader/*.c)) tests/kernels/shapes.c
 RUNNER := $(call object,$(RUNNER_SOURCES)) $(filter-out $(OUT)/common/baselines/%,$(COMMON))
 TRACED_RUNNER := $(call object,$(RUNNER_SOURCES)) $(TRACED_COMMON)
@@ -385,6 +386,9 @@ GRADE_NEEDS = $(OUT)/grade $(OUT)/grader/lab$(LAB) $(if $(TWINS),$(OUT)/traced/g
 # The lab before, of which a speed gets no points; of the first lab itself.
 BEFORE = $(or $(shell printf '%s\n' $(LABS:lab%=%) | awk -v lab='$(LAB)' '$$1 < lab { n = $$1 } END { print n }'),$(LAB))
 CALIBRATED = $(OUT)/grader/lab$(LAB) $(OUT)/grader/lab$(BEFORE)
+
+# A submission is compiled where no device is in sight to ask, and no PATH.
+OF_GPU = $(if $(filter cuda,$(BACKEND)),--arch '$(ARCHS)' --cuda-home '$(CUDA_HOME)')
 
 # Whose runners there are rules for: the tests grade submissions to two labs.
 TESTED := 1 3
@@ -401,12 +405,12 @@ starter: ## Make the students' tree: make starter OUT=dir
 grade: $(if $(LAB),$(GRADE_NEEDS)) ## Grade a submission: make grade LAB=3 SUBMISSION=dir [RESULTS=results.json]
 	$(Q)$(if $(and $(LAB),$(SUBMISSION)),,$(error grade: which lab and whose? (make grade LAB=3 SUBMISSION=dir)))
 	$(Q)$(OUT)/grade $(LAB) '$(SUBMISSION)' --json '$(or $(RESULTS),results.json)' \
-		$(if $(ARCHS),--arch '$(ARCHS)') $(ARGS)
+		$(OF_GPU) $(ARGS)
 
 grade-ready: $(if $(LAB),$(GRADE_NEEDS)) ## Build what grading a lab takes: make grade-ready LAB=3
 
 grade-all: $(if $(LAB),$(GRADE_NEEDS)) ## Grade a class: make grade-all LAB=3 SUBMISSIONS=dir
-	$(Q)scripts/grade-all $(OUT)/grade $(LAB) $(if $(SUBMISSIONS),'$(SUBMISSIONS)') $(if $(ARCHS),--arch '$(ARCHS)') $(ARGS)
+	$(Q)scripts/grade-all $(OUT)/grade $(LAB) $(if $(SUBMISSIONS),'$(SUBMISSIONS)') $(OF_GPU) $(ARGS)
 
 calibrate: $(if $(LAB),$(OUT)/calibrate $(CALIBRATED)) ## Set a lab's targets for this GPU: make calibrate LAB=3
 	$(Q)$(if $(LAB),,$(error calibrate: which lab? (make calibrate LAB=3)))
@@ -426,6 +430,11 @@ lab-objects: FORCE $(ALL_LAB_OBJECTS) $(if $(TWINS),$(call traced,$(ALL_LAB_OBJE
 traced-runner: FORCE
 	$(Q)$(MAKE) -s BACKEND=simt LAB=$(LAB) $(addprefix $(BUILD)/simt/,grader/lab$(LAB) traced/grader/lab$(LAB))
 own = $(call object,$(wildcard $(call lab_folder,$(1))/*.cu))
+# On a GPU: the runner stands before CUDA's copies (common/grader/copies.c).
+ifeq ($(BACKEND),cuda)
+GUARDED := $(addprefix -Wl$(comma)--wrap=,cudaMemcpy cudaMemcpyAsync cudaMemcpyToSymbol cudaMemcpyFromSymbol)
+$(OUT)/grader/lab% $(WORK)/runner/plain: private LDLIBS_ALL += $(GUARDED)
+endif
 define runner_rules
 $(OUT)/grader/lab$(1): $(RUNNER) $(call linked,$(1)) $(call own,$(1))
 	@mkdir -p $$(@D)

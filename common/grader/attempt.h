@@ -16,6 +16,7 @@ typedef struct attempt {
     const char *build;      /* where the staff's tree is built: "build" */
     const char *work;       /* a folder of this attempt's own, absolute */
     const char *arch;       /* GPU architectures to compile for, "90"; "auto" */
+    const char *cuda_home;  /* the toolkit; NULL: where make finds it */
     const operation *operation;
     const plan *plan;
     uint64_t secret;

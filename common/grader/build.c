@@ -56,15 +56,18 @@ static bool trusted(const attempt *a, const char *const *argv)
  * keep the compiler busy for ever. */
 static bool compile(const attempt *a, const char *for_backend, char *how, size_t bytes)
 {
-    char folder[4096], backend[32], arch[128];
+    char folder[4096], backend[32], arch[128], cuda_home[4200];
     confined c;
     error_text error;
     snprintf(backend, sizeof backend, "BACKEND=%s", for_backend);
     snprintf(arch, sizeof arch, "ARCH=%s", a->arch); /* no device is in sight there to ask */
-    const char *const argv[] = {"/usr/bin/make", "-s", "-j2", backend, arch, "lab-objects", NULL};
+    snprintf(cuda_home, sizeof cuda_home, "CUDA_HOME=%s", a->cuda_home ? a->cuda_home : "auto");
+    const char *const argv[] = {"/usr/bin/make", "-s",          "-j4", backend, arch,
+                                cuda_home,       "lab-objects", NULL};
     const task t = {.argv = argv,
                     .folder = attempt_path(a, "tree", folder, sizeof folder),
                     .writes = true,
+                    .reads = a->cuda_home,
                     .channel = -1,
                     .output = open_log(a),
                     .limits = {.cpu_seconds = (int)(COMPILER * a->patience),
@@ -83,13 +86,14 @@ static bool compile(const attempt *a, const char *for_backend, char *how, size_t
 /* Objects and runners for one backend, in WORK/backend. */
 static found build_for(const attempt *a, const char *name)
 {
-    char text[500], how[200], backend[32], lab[32], work[4200], programs[4200];
+    char text[500], how[200], backend[32], lab[32], work[4200], programs[4200], arch[128];
     snprintf(backend, sizeof backend, "BACKEND=%s", name);
     snprintf(lab, sizeof lab, "LAB=%d", a->lab);
     snprintf(work, sizeof work, "WORK=%s/%s", a->work, name);
     snprintf(programs, sizeof programs, "%s/%s", a->build, name);
     const char *const look[] = {"scripts/grade-look", a->work, a->lab_folder, programs, NULL};
-    const char *const link[] = {"make", "-s", backend, lab, work, "graded-runners", NULL};
+    snprintf(arch, sizeof arch, "ARCH=%s", a->arch); /* else make compiles all again for another */
+    const char *const link[] = {"make", "-s", backend, arch, lab, work, "graded-runners", NULL};
     if (!compile(a, name, how, sizeof how)) {
         reason(a, text, sizeof text);
         return found_of(0, "does not compile%s%s: %s", strstr(how, "exit") ? "" : ", ",

@@ -115,7 +115,7 @@ int main(int argc, char **argv)
     if (status == STATUS_OK) status = attempt_make_work(NULL, work, sizeof work, &error);
     if (status == STATUS_OK) {
         const char *const programs[] = {copies[0], copies[1]};
-        confine_open();
+        confine_open(WALL_BUBBLEWRAP);
         status = copy_programs(argv + 3, work, copies, &error);
         for (int i = 0; i < p.num_tests && status == STATUS_OK; i++)
             if (p.tests[i].kind == TEST_TIME)

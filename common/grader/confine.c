@@ -18,8 +18,7 @@
 
 enum { MAX_WORDS = 96 };
 
-/* How tasks are walled off, best first. */
-static enum { WALL_BUBBLEWRAP, WALL_UNSHARE, WALL_NONE } wall;
+static enum wall wall;
 static char facts[600];
 static uid_t task_uid;
 
@@ -75,17 +74,23 @@ static void add_bubblewrap(words *w, const task *t)
     if (t->folder)
         add_all(w, (const char *const[]){t->writes ? "--bind" : "--ro-bind", t->folder, t->folder,
                                          "--chdir", t->folder, NULL});
+    if (t->reads) add_all(w, (const char *const[]){"--ro-bind", t->reads, t->reads, NULL});
     add_all(w, (const char *const[]){"--remount-ro", "/", "--", NULL});
 }
 
 static void add_wall(words *w, const task *t)
 {
     if (wall == WALL_BUBBLEWRAP) add_bubblewrap(w, t);
-    /* The first process of a namespace ignores most signals: a shell is that. */
-    if (wall == WALL_UNSHARE)
+    if (wall == WALL_UNSHARE || wall == WALL_NETWORK)
         add_all(w, (const char *const[]){"/usr/bin/unshare", "--user", "--map-current-user",
-                                         "--net", "--ipc", "--pid", "--fork", "--kill-child", "--",
+                                         "--net", "--ipc", NULL});
+    /* Processes are numbered anew together with their /proc or not at all: CUDA's driver looks for its
+     * threads by number below /proc/self, and does not start without them. The first process of a
+     * namespace ignores most signals: a shell is that. */
+    if (wall == WALL_UNSHARE)
+        add_all(w, (const char *const[]){"--pid", "--mount-proc", "--fork", "--kill-child", "--",
                                          "/bin/sh", "-c", "\"$@\"; exit $?", "sh", NULL});
+    if (wall == WALL_NETWORK) add(w, "--");
 }
 
 /* ---- the child's side ------------------------------------------------------------------------ */
@@ -232,19 +237,21 @@ static bool wall_stands(void)
     return stands;
 }
 
-void confine_open(void)
+void confine_open(enum wall best)
 {
     static const char *const FACTS[] = {
         [WALL_BUBBLEWRAP] = "bubblewrap: no network, no other processes, no files but its own",
         [WALL_UNSHARE] = "unshare: no network, no other processes; NO file system of its own: "
                          "install bubblewrap (scripts/setup --grade)",
+        [WALL_NETWORK] = "unshare: no network; NO processes and files of its own: is this a "
+                         "container that hides parts of /proc?",
         [WALL_NONE] = "NO namespaces here: neither network nor files are walled off (is this a "
                       "container without user namespaces?)"};
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     prctl(PR_SET_DUMPABLE, 0);
     /* A number of its own for each grader, so that limits on processes count nobody else's. */
     task_uid = geteuid() == 0 ? 1 << 20 | (getpid() & 0xFFFFF) : geteuid();
-    wall = WALL_BUBBLEWRAP;
+    wall = best;
     while (wall < WALL_NONE && !wall_stands())
         wall++;
     snprintf(facts, sizeof facts, "%s; %s; limits on time, memory, processes and files",

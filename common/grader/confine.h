@@ -21,10 +21,15 @@ typedef struct limits {
     size_t file_bytes;   /* the largest file, its output included */
 } limits;
 
+/* How tasks are walled off, best first: by bubblewrap; by namespaces, but with everybody's files; with
+ * everybody's processes, too; not at all. */
+enum wall { WALL_BUBBLEWRAP, WALL_UNSHARE, WALL_NETWORK, WALL_NONE };
+
 typedef struct task {
     const char *const *argv; /* argv[0] is a path */
     const char *folder;      /* the working folder, seen at the same path; NULL: none */
     bool writes;             /* whether it may write there */
+    const char *reads;       /* another folder that it needs; NULL: none */
     bool devices;            /* whether it sees the machine's devices: a GPU */
     int channel;             /* becomes descriptor 3; -1: none */
     int output;              /* becomes 1 and 2 */
@@ -35,9 +40,9 @@ typedef struct confined {
     pid_t pid; /* of the outermost process; 0: none */
 } confined;
 
-/* Finds out what this machine allows. Call once, before the first task; makes this process the one
+/* Finds out what this machine allows, from `best` on. Call before the first task; makes this process the one
  * that orphans below it are handed to, and lets nobody look into it. */
-void confine_open(void);
+void confine_open(enum wall best);
 /* One line a fact, what is missing included: for people. */
 const char *confine_text(void);
 /* The uid that tasks have: files that they are to write must be its. */

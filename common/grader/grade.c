@@ -2,7 +2,7 @@
  * grade.c - grades one submission to one lab: build, results, memory, counters, answers, speed.
  *
  *     grade LAB SUBMISSION [--json FILE] [--seed S] [--plan FILE] [--patience SECONDS]
- *           [--arch A] [--work DIR] [--rehearse]
+ *           [--arch A] [--cuda-home DIR] [--work DIR] [--rehearse]
  *
  * --seed makes the secrets known, --plan takes another file than the lab's grade.tsv, --patience is for
  * each program that a test starts, --work keeps the folder that is worked in, --rehearse goes through
@@ -14,6 +14,7 @@
 #include "grader/attempt.h"
 #include "grader/confine.h"
 #include "grader/matter.h"
+#include "grader/remote.h"
 #include "harness/device.h"
 #include "harness/instruments.h"
 #include "ops/spmm.h"
@@ -54,6 +55,8 @@ static enum status parse(int argc, char **argv, attempt *a, const char **json, c
             *work = value;
         else if (!strcmp(argv[i], "--arch"))
             a->arch = value;
+        else if (!strcmp(argv[i], "--cuda-home"))
+            a->cuda_home = realpath(value, NULL); /* a link is no place to mount something */
         else if (!strcmp(argv[i], "--plan"))
             *plan_path = value;
         else if (!strcmp(argv[i], "--patience"))
@@ -98,10 +101,24 @@ static bool is_about_code(const test *t)
     return t->kind != TEST_PREDICT && t->kind != TEST_ANSWERED;
 }
 
+/* That a GPU is out of reach in confinement is no submission's fault: the staff's own runner tells. */
+static enum status see_device(const attempt *a, error_text *error)
+{
+    remote r;
+    char program[4096], log[4096];
+    attempt_program(a, "reference", false, program, sizeof program);
+    attempt_path(a, "log", log, sizeof log);
+    const bool opened = remote_open(&r, program, 0, log, a->patience);
+    remote_close(&r);
+    return opened ? STATUS_OK
+                  : fail(error, STATUS_RUNTIME, "a confined program does not reach the GPU: %s",
+                         r.why);
+}
+
 static enum status run_tests(const attempt *a, scores *s, error_text *error)
 {
     const found built = attempt_build(a);
-    enum status status = STATUS_OK;
+    enum status status = built.share == 1 && device_keeps_time() ? see_device(a, error) : STATUS_OK;
     for (int i = 0; i < s->plan->num_tests && status == STATUS_OK; i++) {
         const test *t = &s->plan->tests[i];
         found f = built;
@@ -142,7 +159,7 @@ int main(int argc, char **argv)
         a.work = work;
         snprintf(title, sizeof title, "lab %d", a.lab);
         scores_open(&s, &p, json, title);
-        confine_open();
+        confine_open(WALL_BUBBLEWRAP);
         s.walls = confine_text();
         printf("%s, %s\nconfined by %s\n", title, a.submission, s.walls);
         status = run_tests(&a, &s, &error);

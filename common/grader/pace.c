@@ -19,6 +19,9 @@
 #include <string.h>
 
 enum { ROUNDS = 7, SAMPLE = 200 };
+/* What the slots of a batch take together: each crosses the channel in every round, at a gigabyte or so a
+ * second. But so many slots there are always. */
+enum { BATCH_BYTES = 1 << 30, LEAST_SIDES = 4 };
 
 double pace_share(double speed, target wanted)
 {
@@ -70,6 +73,14 @@ static double median_ms(bench *b, remote *r, int lab)
     return ms[1 + ROUNDS / 2];
 }
 
+/* Of a slot B and C count; A is everybody's. */
+static int num_sides(const csr_matrix *A, int N, enum precision precision)
+{
+    const size_t slot = (size_t)(A->rows + A->cols + 1) * N * precision_format(precision)->bytes;
+    const size_t most = device_keeps_time() ? BATCH_BYTES / slot : 0;
+    return most > MAX_SIDES ? MAX_SIDES : most < LEAST_SIDES ? LEAST_SIDES : (int)most;
+}
+
 enum status pace_open(const attempt *a, const test *t, bench *b, error_text *error)
 {
     csr_matrix A;
@@ -81,7 +92,7 @@ enum status pace_open(const attempt *a, const test *t, bench *b, error_text *err
     enum status status = matter_make(t->word[0], a->secret, &A, error);
     if (status == STATUS_OK)
         status = bench_open(b, a->operation, &A, N, (enum precision)precision,
-                            device_keeps_time() ? MAX_SIDES : 4, a->secret, error);
+                            num_sides(&A, N, (enum precision)precision), a->secret, error);
     return status;
 }
 

@@ -5,6 +5,7 @@
  * It shares its memory with code that may want to deceive, so whatever it says is doubted.
  */
 #include "grader/channel.h"
+#include "grader/copies.h"
 #include "grader/seal.h"
 #include "harness/device.h"
 
@@ -27,15 +28,6 @@ typedef struct session {
 } session;
 
 static array arrays[MAX_ARRAYS];
-
-static void host_may(bool copy)
-{
-#ifdef BACKEND_CUDA
-    (void)copy; /* the GPU's memory is out of the host's reach anyhow */
-#else
-    simt_host_access(copy ? SIMT_HOST_COPIES : SIMT_HOST_NOTHING);
-#endif
-}
 
 /* Answers; what a failed kernel reported is more than the error's name. */
 static bool answer(enum status status, const char *text, const void *data, size_t bytes)
@@ -204,7 +196,7 @@ static bool run(session *s, const message *m, const run_step *steps)
     if (!s->instance) return answer(STATUS_USAGE, "nothing is prepared", NULL, 0);
     const operation *op = s->contender->operation;
     if (all) all->begin(false, NULL);
-    host_may(false);
+    copies_allow(false);
     for (size_t i = 0; i < count && e == cudaSuccess; i++) {
         void *d_inputs[MAX_OPERANDS];
         resolve(steps[i].inputs, d_inputs);
@@ -213,7 +205,7 @@ static bool run(session *s, const message *m, const run_step *steps)
     }
     if (e == cudaSuccess) e = cudaGetLastError();
     if (e == cudaSuccess) e = cudaDeviceSynchronize();
-    host_may(true);
+    copies_allow(true);
     if (!all) return answer_cuda(e, NULL, 0);
     trace_report report;
     all->end();
@@ -266,7 +258,7 @@ int main(int argc, char **argv)
     prctl(PR_SET_DUMPABLE, 0);
     const enum status status = start(argc > 1 ? atoi(argv[1]) : 0, &error);
     if (!answer(status, error.text, NULL, 0) || status != STATUS_OK) return status;
-    host_may(true);
+    copies_allow(true);
     while (channel_read(CHANNEL_FD, &m, sizeof m, INFINITY)) {
         char *payload = malloc(m.bytes + 1);
         const bool served = payload && channel_read(CHANNEL_FD, payload, m.bytes, INFINITY) &&

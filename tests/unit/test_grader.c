@@ -207,12 +207,13 @@ static int confined_shell(const char *line, double seconds, char *text, size_t b
     return status;
 }
 
-static void test_a_confined_program_is_limited_and_leaves_nothing(void **state)
+/* A wall that this machine does not have gives way to the next one. */
+static void check_walls(enum wall best)
 {
-    (void)state;
     char text[4000];
-    setenv("SECRET", "42", 1);
-    confine_open();
+    confine_open(best);
+    const bool own_processes =
+        !strstr(confine_text(), "NO processes") && !strstr(confine_text(), "NO namespaces");
     assert_int_equal(confined_shell("exit 3", 10, text, sizeof text), 3);
     assert_int_equal(confined_shell("echo $SECRET", 10, text, sizeof text), 0);
     assert_string_equal(text, "\n");
@@ -226,11 +227,25 @@ static void test_a_confined_program_is_limited_and_leaves_nothing(void **state)
         system("for i in 1 2 3 4 5 6 7 8; do pgrep -f '[s]leep 47.11' >/dev/null || "
                "exit 1; sleep 0.25; done"),
         0);
-    if (!strncmp(confine_text(), "bubblewrap", strlen("bubblewrap"))) {
-        assert_int_not_equal(confined_shell("cat /etc/passwd", 10, text, sizeof text), 0);
+    /* CUDA's driver finds its threads in /proc by the numbers that they have for it. */
+    assert_int_equal(
+        confined_shell("grep -q CapEff /proc/$$/task/$$/status && grep -q sh /proc/$$/task/$$/comm",
+                       10, text, sizeof text),
+        0);
+    if (own_processes) {
         assert_int_equal(confined_shell("ls /proc | grep -c '^[0-9]'", 10, text, sizeof text), 0);
         assert_true(atoi(text) < 10);
     }
+    if (!strncmp(confine_text(), "bubblewrap", strlen("bubblewrap")))
+        assert_int_not_equal(confined_shell("cat /etc/passwd", 10, text, sizeof text), 0);
+}
+
+static void test_a_confined_program_is_limited_and_leaves_nothing(void **state)
+{
+    (void)state;
+    setenv("SECRET", "42", 1);
+    for (enum wall best = WALL_BUBBLEWRAP; best <= WALL_NONE; best++)
+        check_walls(best);
 }
 
 int main(void)
