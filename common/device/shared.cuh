@@ -21,20 +21,14 @@ __device__ __forceinline__ uint32_t shared_address(const void *p)
 #endif
 }
 
-/* The byte at this address, for functions that take pointers. */
-__device__ __forceinline__ const void *shared_pointer(uint32_t address)
-{
-#ifdef __CUDACC__
-    return (const void *)__cvta_shared_to_generic(address);
-#else
-    return (const char *)simt_dynamic_shared() + (address - 1024);
-#endif
-}
-
 /* What lies there: any type of 1 to 16 bytes, at a multiple of its size. */
 template <class T> __device__ __forceinline__ T load_shared(uint32_t address)
 {
-    return *(const T *)shared_pointer(address);
+#ifdef __CUDACC__
+    return *(const T *)__cvta_shared_to_generic(address);
+#else
+    return *(const T *)((const char *)simt_dynamic_shared() + (address - 1024));
+#endif
 }
 
 #endif

@@ -17,9 +17,9 @@ constexpr double MOST_ELEMENTS = 0x1p31; /* of the groups that hold the matrix *
 
 /* ---- the kernel --------------------------------------------------------------------------------------- */
 
-/* WORKERS warps multiply; one fetches the matrix, and one brings B. */
-constexpr int FAST_THREADS = (WORKERS + 2) * WARP_SIZE;
+constexpr int FAST_THREADS = (WORKERS + 1) * WARP_SIZE;
 
+/* WORKERS warps multiply, and have the registers of a multiprocessor among them. */
 template <int TILES, bool EVEN, class H>
 static __global__ void __launch_bounds__(FAST_THREADS, 1)
     spmm_lane_major_kernel(const __grid_constant__ fast_product p)
@@ -28,17 +28,15 @@ static __global__ void __launch_bounds__(FAST_THREADS, 1)
     const fast_layout at(p, TILES);
     /* By a shuffle, so that the compiler knows: all lanes have the same. */
     const int warp = __shfl_sync(FULL_MASK, warp_id(), 0);
-    const bool fetches = warp == WORKERS && lane_id() == 0;
-    stage_filler filler(p, at, shared);
-    if (fetches) filler.start();
+    const bool fetches = warp == WORKERS; /* the last one, for all */
+    if (fetches && lane_id() == 0) start_stages<TILES>(p, at, shared);
     if (warp == 0) ((table_entry *)shared)[lane_id()] = make_entry(lane_id());
-    __syncthreads(); /* the barriers are there, and the table */
-    if (warp < WORKERS)
+    if (!fetches) make_first_X<TILES, H>(p, at, shared, warp);
+    __syncthreads(); /* the barriers are there, the table, and the first part of X */
+    if (!fetches)
         multiplier<TILES, EVEN, H>(p, at, shared, warp).run();
-    else if (warp > WORKERS)
-        keep_bringing_X<TILES, H>(p, at, shared);
-    else if (fetches)
-        filler.keep_filling();
+    else if (lane_id() == 0)
+        keep_fetching<TILES>(p, at, shared);
 }
 
 /* What prepare leaves. */
@@ -46,6 +44,7 @@ struct fast_state {
     lane_major A;
     tca_bme repeated; /* what is left of it: values of elements that have one already */
     uint64_t *d_used;
+    uint4 *d_X;
     float *d_parts;
     unsigned *d_arrived;
     int stages;
@@ -65,8 +64,7 @@ static cudaError_t launch(const fast_product &p, cudaStream_t stream)
     const fast_layout layout(p, TILES);
     CUDA_TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                   (int)layout.total));
-    kernel<<<p.A.shape.blocks, FAST_THREADS, layout.total, stream>>>(p);
-    return cudaGetLastError();
+    return launch_overlapping(kernel, p.A.shape.blocks, FAST_THREADS, layout.total, stream, p);
 }
 
 typedef cudaError_t launcher(const fast_product &, cudaStream_t);
@@ -87,8 +85,14 @@ static cudaError_t run16(const spmm_plan *plan, const void *B, void *C, cudaStre
     if (s->A.shape.blocks == 0) /* nothing to multiply */
         return cudaMemsetAsync(C, 0, (size_t)plan->A.rows * N * sizeof(H), stream);
     for (int column = 0; column < N; column += 8 * tiles) {
-        const fast_product p = {s->A, s->repeated, B,         s->d_used,  C,
+        const x_order<H> order = {
+            {(const H *)B, s->d_used, plan->A.cols, N, column}, s->d_X, s->A.quads, tiles};
+        const int64_t threads = (int64_t)order.quads * 2 * tiles * WARP_SIZE;
+        const fast_product p = {s->A, s->repeated, B,         s->d_used,  s->d_X,      C,
                                 N,    column,      s->stages, s->d_parts, s->d_arrived};
+        const unsigned blocks = (unsigned)((threads - 1) / X_THREADS + 1);
+        spmm_order_X_kernel<H><<<blocks, X_THREADS, 0, stream>>>(order);
+        CUDA_TRY(cudaGetLastError());
         CUDA_TRY(launch(p, stream));
     }
     return cudaSuccess;
@@ -102,6 +106,7 @@ static void release(spmm_plan *plan)
     lane_major_destroy(&s->A);
     tca_bme_destroy(&s->repeated);
     cudaFree(s->d_used);
+    cudaFree(s->d_X);
     cudaFree(s->d_parts);
     cudaFree(s->d_arrived);
     free(s);
@@ -155,8 +160,13 @@ static cudaError_t fill_state(spmm_plan *plan, int blocks, fast_state *s)
     bitmaps->bitmap = NULL;
     bitmaps->values = NULL;
     const lane_major_shape &shape = s->A.shape;
+    CUDA_TRY(allocate(&s->d_X, (size_t)s->A.quads * x_bytes(tiles) / sizeof(uint4)));
     CUDA_TRY(allocate(&s->d_parts, (size_t)shape.blocks * 2 * SLOTS * tiles * 4 * LANES));
     CUDA_TRY(allocate(&s->d_arrived, (size_t)s->A.groups * WORKERS));
+    /* A multiprocessor runs both kernels at once only if it need not divide its memory anew. */
+    CUDA_TRY(cudaFuncSetAttribute(spmm_order_X_kernel<__half>,
+                                  cudaFuncAttributePreferredSharedMemoryCarveout,
+                                  cudaSharedmemCarveoutMaxShared));
     return cudaSuccess;
 }
 

@@ -15,6 +15,7 @@ struct fast_product {
     tca_bme repeated;
     const void *B;
     const uint64_t *used; /* bits: rows of B that count */
+    const uint4 *X;       /* B in another order (fast_X.cuh) */
     void *C;
     int N, column;
     int stages;   /* steps that are there or on their way */

@@ -1,9 +1,8 @@
 /*
- * fast_X.cuh - a step's rows of B, in the order in which they are multiplied: a warp of each block brings
- * them into shared memory. Quad by quad of 64 rows; in each two halves of 32; in each tiles of eight columns;
- * in each 32 rows of 16 bytes. ldmatrix.trans gives lane (g, t) of the 8 x 8 numbers in rows 8 m to 8 m + 7
- * the two in rows 2t and 2t + 1 of column g, and what lane (g, t) needs of A's columns are rows 8t to 8t + 7
- * (lane_major_layout.cuh): so B's row 8t + 2m + i lies in row 8m + 2t + i.
+ * fast_X.cuh - B in the order in which the fast kernel multiplies it: quads of 64 rows; in each two
+ * halves of 32; in each tiles of eight columns; in each 16 bytes for every lane. Lane (g, t) has the
+ * eight rows from 8 t on of column g: that is what it needs of two fragments, with the columns of A in
+ * the order of lane_major_layout.cuh. A step's part of it is one piece of memory.
  *
  * Zeros stand where B has no row or column, and in rows that no element of A looks at: those may hold
  * NaN or infinities, and all of A's zeros are multiplied.
@@ -11,70 +10,58 @@
 #ifndef LAB9_FAST_X_CUH
 #define LAB9_FAST_X_CUH
 
-#include "fast_fetch.cuh"
-
 #include "device/half.cuh"
+#include "device/overlap.cuh"
 #include "device/vec.cuh"
 #include "device/warp.cuh"
+#include "lane_major_layout.cuh"
 
-/* Rows that a lane asks for at once: memory takes most of a microsecond to answer. */
-constexpr int X_BATCH = 8;
+constexpr int X_THREADS = 128;
 
-/* The row of 32 that a lane brings. */
-static __device__ __forceinline__ int x_row(int lane)
-{
-    return lane % 8 / 2 * 8 + lane / 8 * 2 + lane % 2;
-}
+/* What X is made from. */
+template <class H> struct x_source {
+    const H *B;
+    const uint64_t *used; /* bits: rows of B that count */
+    int rows, N, column;  /* of B; the first column that is wanted */
+};
 
-/* Eight numbers of a row of B, from `column` on. */
+/* A lane's 16 bytes of a tile of half a quad; halves are numbered through. */
 template <class H>
-static __device__ __forceinline__ void load_X(const fast_product &p, int row, int column, H (&x)[8])
+static __device__ __forceinline__ void order_X(const x_source<H> &from, int half, int tile,
+                                               int lane, H (&x)[8])
 {
-    const H *const from = (const H *)p.B + (size_t)row * p.N + column;
-    const bool inside = row < p.A.cols;
-    if (p.N % 8 == 0) {
-        for (int k = 0; k < 8; k++)
-            x[k] = narrow<H>(0.0f);
-        if (inside && column < p.N) load_vector(x, from);
-    } else {
-        for (int k = 0; k < 8; k++)
-            x[k] = inside && column + k < p.N ? from[k] : narrow<H>(0.0f);
+    const int first = half * 32 + lane % 4 * 8, column = from.column + 8 * tile + lane / 4;
+#pragma unroll
+    for (int k = 0; k < 8; k++) {
+        const bool inside = first + k < from.rows && column < from.N;
+        x[k] = inside ? from.B[(size_t)(first + k) * from.N + column] : narrow<H>(0.0f);
     }
-    /* Loaded at the same time, not before. */
-    if (inside && p.used[row / QUAD_COLUMNS] >> row % QUAD_COLUMNS & 1) return;
+    /* Loaded at the same time, not one after the other. */
+    const uint64_t used = from.used[half / 2] >> first % 64;
+#pragma unroll
     for (int k = 0; k < 8; k++)
-        x[k] = narrow<H>(0.0f);
+        if (!(used >> k & 1)) x[k] = narrow<H>(0.0f);
 }
 
-/* All of the block's steps, each as soon as its stage is free. One warp. */
-template <int TILES, class H>
-static __device__ void keep_bringing_X(const fast_product &p, const fast_layout &at,
-                                       unsigned char *shared)
+template <class H> struct x_order {
+    x_source<H> from;
+    uint4 *X;
+    int quads; /* of B's rows */
+    int tiles;
+};
+
+/* A thread 16 bytes. */
+template <class H>
+static __global__ void __launch_bounds__(X_THREADS)
+    spmm_order_X_kernel(const __grid_constant__ x_order<H> p)
 {
-    stage_turn turn = {0, 1};
-#pragma unroll 1
-    for (step_cursor step(p.A, blockIdx.x); step.left > 0; step.advance()) {
-        unsigned char *const stage = shared + at.stages + turn.number * at.stage_bytes;
-        uint4 *const X = (uint4 *)(stage + at.x) + lane_id();
-        const int parts = step.count() * 2 * TILES; /* half a quad and a tile each */
-        mbarrier_wait((mbarrier *)(shared + at.empty) + turn.number, turn.parity);
-#pragma unroll 1
-        for (int first = 0; first < parts; first += X_BATCH) {
-            H x[X_BATCH][8];
-#pragma unroll
-            for (int i = 0; i < X_BATCH; i++) {
-                const int part = min(first + i, parts - 1);
-                const int row = (step.place * 2 + part / TILES) * 32 + x_row(lane_id());
-                load_X(p, row, p.column + 8 * (part % TILES), x[i]);
-            }
-#pragma unroll
-            for (int i = 0; i < X_BATCH; i++)
-                if (first + i < parts) store_vector((H *)&X[(first + i) * WARP_SIZE], x[i]);
-        }
-        __syncwarp();
-        if (lane_id() == 0) mbarrier_arrive((mbarrier *)(shared + at.full) + turn.number);
-        turn.advance(p.stages);
-    }
+    others_may_start();
+    const int64_t i = (int64_t)blockIdx.x * X_THREADS + threadIdx.x;
+    if (i >= (int64_t)p.quads * 2 * p.tiles * WARP_SIZE) return;
+    const int lane = (int)(i % WARP_SIZE), part = (int)(i / WARP_SIZE);
+    H x[8];
+    order_X(p.from, part / p.tiles, part % p.tiles, lane, x);
+    store_vector((H *)&p.X[i], x);
 }
 
 #endif

@@ -163,8 +163,7 @@ static __device__ __forceinline__ void mma(float (&sum)[4], const uint32_t (&a)[
         mma_m16n8k16_bf16(sum, a, b, sum);
 }
 
-/* A quad of the warp's strips, times the 64 rows of B that lie at `x` (fast_X.cuh), which are loaded once for
- * all of them. */
+/* A quad of the warp's strips, times the 64 rows of X at `x`, which are loaded once for all of them. */
 template <int TILES, bool EVEN, class H>
 static __device__ __forceinline__ void multiply_quad(uint32_t x, const quad_words (&w)[WARP_STRIPS],
                                                      bank_reader<EVEN> (&reader)[WARP_STRIPS],
@@ -172,10 +171,10 @@ static __device__ __forceinline__ void multiply_quad(uint32_t x, const quad_word
 {
 #pragma unroll
     for (int half = 0; half < 2; half++) {
-        uint32_t b[TILES][4];
+        uint4 b[TILES];
 #pragma unroll
         for (int n = 0; n < TILES; n++)
-            ldmatrix_x4_trans(b[n], shared_pointer(x + (half * TILES + n) * 512));
+            b[n] = load_shared<uint4>(x + (half * TILES + n) * 512);
 #pragma unroll
         for (int second = 0; second < 2; second++) {
 #pragma unroll
@@ -184,7 +183,7 @@ static __device__ __forceinline__ void multiply_quad(uint32_t x, const quad_word
                 decode<EVEN>(w[strip], 2 * half + second, reader[strip], a);
 #pragma unroll
                 for (int n = 0; n < TILES; n++)
-                    mma<H>(sum[strip][n], a, {b[n][2 * second], b[n][2 * second + 1]});
+                    mma<H>(sum[strip][n], a, {second ? b[n].z : b[n].x, second ? b[n].w : b[n].y});
             }
         }
     }

@@ -1,0 +1,56 @@
+/*
+ * overlap.cuh - a kernel that starts while the one before it in the stream still runs: "programmatic
+ * dependent launch", compute capability 9.0 and up. Below, and on the CPU backend, it starts when the
+ * other has ended, and these functions do nothing.
+ *
+ *     first:   others_may_start();             as early as possible: blocks of the next kernel may
+ *                                              take the room that is left
+ *     second:  what does not depend on first
+ *              wait_for_kernel_before();       first has ended, and what it wrote is visible
+ *              the rest
+ *
+ * The second is launched with launch_overlapping().
+ */
+#ifndef DEVICE_OVERLAP_CUH
+#define DEVICE_OVERLAP_CUH
+
+#include <cuda_runtime.h>
+
+__device__ __forceinline__ void others_may_start()
+{
+#if defined(__CUDACC__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+
+__device__ __forceinline__ void wait_for_kernel_before()
+{
+#if defined(__CUDACC__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+/* kernel<<<blocks, threads, shared_bytes, stream>>>(argument), allowed to start early. */
+template <class T>
+cudaError_t launch_overlapping(void (*kernel)(T), unsigned blocks, unsigned threads,
+                               size_t shared_bytes, cudaStream_t stream, const T &argument)
+{
+#ifdef __CUDACC__
+    cudaLaunchAttribute early = {};
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(blocks);
+    config.blockDim = dim3(threads);
+    config.dynamicSmemBytes = shared_bytes;
+    config.stream = stream;
+    config.attrs = &early;
+    config.numAttrs = 1;
+    return cudaLaunchKernelEx(&config, kernel, argument);
+#else
+    SIMT_KERNEL(kernel)(blocks, threads, shared_bytes, stream)(argument);
+    return cudaGetLastError();
+#endif
+}
+
+#endif
