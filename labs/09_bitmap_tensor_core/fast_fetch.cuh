@@ -44,7 +44,7 @@ template <int TILES> struct stage_filler {
     __device__ mbarrier *full() const { return (mbarrier *)(shared + at.full) + turn.number; }
     __device__ mbarrier *empty() const { return (mbarrier *)(shared + at.empty) + turn.number; }
 
-    /* The step's rows, and word of all that is to come: of X nothing where its part is there already. */
+    /* The step's rows, and word of all that is to come, of X or not. */
     __device__ void fetch_A(uint32_t rows, bool x_comes) const
     {
         const unsigned bytes = (rows + LOOK_AHEAD) * ROW_BYTES;
@@ -64,8 +64,11 @@ template <int TILES> struct stage_filler {
     }
 };
 
-/* The first step's part of X, by the warps that multiply, which have nothing else to do: so they need not
- * wait until another kernel has made X, and ended, and a copy has come. */
+/* Up to 16 columns the warps that multiply, which have nothing else to do, make the first step's part of X
+ * themselves: so they need not wait until another kernel has made X, and ended, and a copy has come. For
+ * more it takes them as long. */
+template <int TILES> constexpr bool MAKES_FIRST_X = TILES <= 2;
+
 template <int TILES, class H>
 static __device__ __forceinline__ void make_first_X(const fast_product &p, const fast_layout &at,
                                                     unsigned char *shared, int worker)
@@ -97,10 +100,10 @@ static __device__ void start_stages(const fast_product &p, const fast_layout &at
     stage_filler<TILES> first(p, at, shared);
 #pragma unroll 1
     for (int i = 0; i < p.stages && !first.is_done(); first.advance(rows[i++]))
-        first.fetch_A(rows[i], i > 0);
+        first.fetch_A(rows[i], i > 0 || !MAKES_FIRST_X<TILES>);
 }
 
-/* X for the first stages but one; and then every stage that is left is filled again. One thread. */
+/* X for the first stages; and then every stage that is left is filled again. One thread. */
 template <int TILES>
 static __device__ void keep_fetching(const fast_product &p, const fast_layout &at,
                                      unsigned char *shared)
@@ -111,7 +114,7 @@ static __device__ void keep_fetching(const fast_product &p, const fast_layout &a
     wait_for_kernel_before();
 #pragma unroll 1
     for (; i < p.stages && !ahead.is_done(); ahead.advance(rows[i++]))
-        if (i > 0) ahead.fetch_X();
+        if (i > 0 || !MAKES_FIRST_X<TILES>) ahead.fetch_X();
     const uint32_t *end = p.A.begin + (size_t)blockIdx.x * p.A.steps + i + 1;
 #pragma unroll 1
     while (!ahead.is_done()) {
