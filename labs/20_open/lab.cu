@@ -143,12 +143,12 @@ static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStre
  * become 32 where N needs it. */
 static const int SHORTLIST[][MAX_TUNABLES] = {
     /* FAMILY WIDTH SERIAL PACK WINDOW BLOCKS SHORTEST THREADS WAVES */
-    {GATHER, 64, 64, 16, 4096, 0, 8, 512, 2},  {GATHER, 64, 128, 0, 4096, 0, 8, 512, 2},
-    {GATHER, 64, 128, 0, 4096, 2, 8, 512, 2},  {GATHER, 64, 128, 0, 4096, 4, 8, 512, 2},
-    {GATHER, 64, 128, 0, 4096, 8, 8, 512, 2},  {GATHER, 64, 256, 0, 4096, 8, 8, 512, 2},
-    {GATHER, 64, 256, 0, 4096, 16, 8, 512, 2}, {GATHER, 64, 256, 0, 4096, 32, 8, 512, 2},
-    {TILE_32, 32, 64, 0, 0, 0, 8, 768, 1},     {TILE_8, 32, 64, 0, 0, 0, 8, 512, 2},
-    {TILE_8, 32, 64, 0, 0, 0, 8, 512, 1},      {FRAGMENTS, 32, 64, 0, 0, 0, 8, 512, 2},
+    {GATHER, 64, 64, 16, 4096, 0, 8, 512, 2}, {GATHER, 64, 128, 0, 4096, 0, 8, 512, 2},
+    {GATHER, 64, 128, 0, 0, 2, 8, 512, 2},    {GATHER, 64, 128, 0, 4096, 4, 8, 512, 2},
+    {GATHER, 64, 128, 0, 0, 8, 8, 512, 2},    {GATHER, 64, 256, 0, 0, 8, 8, 512, 2},
+    {GATHER, 64, 256, 0, 0, 16, 8, 512, 2},   {GATHER, 64, 256, 0, 0, 32, 8, 512, 2},
+    {TILE_32, 32, 64, 0, 0, 0, 8, 768, 1},    {TILE_8, 32, 64, 0, 0, 0, 8, 512, 2},
+    {TILE_8, 32, 64, 0, 0, 0, 8, 512, 1},     {FRAGMENTS, 32, 64, 0, 0, 0, 8, 512, 2},
 };
 
 static spmm_contender lab20 = {
