@@ -10,7 +10,7 @@ LOOKS = [{}, {"linestyle": "--", **HOLLOW}, {"linestyle": ":"}, {"linestyle": "-
 
 def draw(results):
     lines = {}
-    for row in results.rows("spmm-lab9-split.csv"):
+    for row in results.rows("spmm-lab9-split.csv", contender="bitmap_fp16"):
         if suite.time_of(row):
             shape = row["dataset"].removeprefix("llm.").split("-")[0]
             times = lines.setdefault((row["dataset"], row["N"]), (shape, {}))[1]
