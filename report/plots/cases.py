@@ -61,3 +61,20 @@ def mark_published(ax, rows, what=""):
 def legend_beside(ax, title, x=1.0):
     """The legend of `ax` on its right, from `x` of its width on."""
     ax.legend(title=title, alignment="left", fontsize=6.5, title_fontsize=7, loc="center left", bbox_to_anchor=(x, 0.5))
+
+
+def rnn_places(names):
+    """Where rnn.lstm-2048-0.9 and the others stand: ({name: x}, (ticks, labels))."""
+    def parts(name):
+        cell, size, zeros = name.removeprefix("rnn.").split("-")
+        return cell != "rnn", cell, int(size), zeros
+
+    groups, place, ticks = {}, {}, []
+    for name in sorted(names, key=parts):
+        _, cell, size, _ = parts(name)
+        groups.setdefault((cell, size), []).append(name)
+    for i, ((cell, size), members) in enumerate(groups.items()):
+        for k, name in enumerate(members):
+            place[name] = 4 * i + k
+        ticks.append((4 * i + (len(members) - 1) / 2, f"{size // 1024}k\n{cell.upper()}"))
+    return place, tuple(zip(*ticks))

@@ -13,10 +13,9 @@ def draw(results):
     figure, grid = plt.subplots(1, len(WIDTHS), figsize=(suite.WIDTH, 3.4), sharex=True, sharey=True,
                                 constrained_layout=True)
     for N, ax in zip(WIDTHS, grid):
-        rows = results.rows("spmm.csv", N=N, lab=[0, 5, 10], **suite.PLAIN)
+        rows = results.rows("spmm.csv", N=N, lab=[0, 5, 10, 20], **suite.PLAIN)
         graphs = suite.names(rows)
-        times = suite.times(rows)
-        times.update(suite.times(results.rows("spmm-lab20-sweep.csv", N=N, l2="warm", precision="fp32")))
+        times = suite.times(rows + results.rows("spmm-lab20-sweep.csv", N=N, l2="warm", precision="fp32"))
         limit = {row["dataset"]: gather.limit_ms(limits, row) for row in rows if suite.time_of(row)}
         ax.set_xscale("log")
         dots.points(ax, graphs, suite.ratios(times["best"], limit), label="cuSPARSE's best", **suite.VENDOR_DOT)

@@ -3,7 +3,7 @@
 import cases
 import suite
 from suite import plt
-from cases import legend_beside, mark_behind, mark_published, summary
+from cases import legend_beside, mark_behind, mark_published, rnn_places, summary
 
 LABS = [5, 6, 7, 10]
 VENDORS = {"best": "cuSPARSE's best", "default": "cuSPARSE's default"}
@@ -16,7 +16,7 @@ def draw(results):
              for N in sorted({int(row["N"]) for row in rows})}
     figure, axes = plt.subplots(len(VENDORS) * len(times), 1, figsize=(suite.WIDTH, 1.45 * len(VENDORS) * len(times)),
                                 sharex=True, constrained_layout=True)
-    place, labels = _places({row["dataset"] for row in rows})
+    place, labels = rnn_places({row["dataset"] for row in rows})
     panels = iter(axes)
     whole = []
     for vendor, title in VENDORS.items():
@@ -40,23 +40,6 @@ def draw(results):
     axes[-1].set_xlabel("hidden size and cell; of each from left to right 70, 80 and 90 % zeros")
     figure.suptitle("all problems, geomean and ahead, over " + "\nover ".join(whole), fontsize=7)
     return figure
-
-
-def _places(names):
-    """Where rnn.lstm-2048-0.9 and the others stand: ({name: x}, (ticks, labels))."""
-    def parts(name):
-        cell, size, zeros = name.removeprefix("rnn.").split("-")
-        return cell != "rnn", cell, int(size), zeros
-
-    groups, place, ticks = {}, {}, []
-    for name in sorted(names, key=parts):
-        _, cell, size, _ = parts(name)
-        groups.setdefault((cell, size), []).append(name)
-    for i, ((cell, size), members) in enumerate(groups.items()):
-        for k, name in enumerate(members):
-            place[name] = 4 * i + k
-        ticks.append((4 * i + (len(members) - 1) / 2, f"{size // 1024}k\n{cell.upper()}"))
-    return place, tuple(zip(*ticks))
 
 
 suite.main(draw)
