@@ -257,9 +257,11 @@ END
     # A line of quick may have a part of a set, as in set:rnn/1024.
     while IFS=$'\t' read -r _ file _ program words; do
         [ -n "$words" ]
-        read -r dataset options <<<"$words"
-        whole=$(cut -d / -f 1 <<<"$dataset")
-        cut -f 2,4,5 "$BATS_TEST_TMPDIR/full" | grep -qxF "$file"$'\t'"$program"$'\t'"$whole $options"
+        read -r whole options <<<"$words"
+        until cut -f 2,4,5 "$BATS_TEST_TMPDIR/full" | grep -qxF "$file"$'\t'"$program"$'\t'"$whole $options"; do
+            [[ $whole = */* ]]
+            whole=${whole%/*}
+        done
     done < <(awk -f scripts/bench-plan.awk report/plans/quick)
     for file in report/results/*/spmm*.csv; do
         cat report/plans/* | grep -q "^$(basename "$file") "
