@@ -46,8 +46,9 @@ found attempt_counter(const attempt *a, const test *t);
 found attempt_predict(const attempt *a, const test *t);
 found attempt_answered(const attempt *a);
 
-/* pace.c: speed over the reference's; *speed is left alone where there is none. */
-found attempt_time(const attempt *a, const test *t, double *speed);
+/* pace.c: speed over the reference's; *speed is left alone where there is none, as where results were
+ * not `right`: a wrong one has no time. */
+found attempt_time(const attempt *a, const test *t, bool right, double *speed);
 
 /* Formats a finding of a test. */
 found found_of(double share, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -1,11 +1,11 @@
 /*
  * calibrate.c - what speed to ask for on this GPU: measures a lab's solution and the lab before it as a
- * submission would be, and writes LAB/targets.tsv.
+ * submission would be, in a race, and writes LAB/targets.tsv.
  *
  *     calibrate LAB BEFORE REFERENCE BEFORE_PROGRAM
  *
  * LAB and BEFORE are numbers, the programs their runners. The lab before gets no points, since nothing
- * was gained by it; the solution, less what two measurements of it differ by and a twentieth, gets all.
+ * was gained by it; the solution, less a twentieth, gets all. Noise is allowed for when it is seen.
  */
 #include "grader/confine.h"
 #include "grader/matter.h"
@@ -48,24 +48,21 @@ static enum status calibrate(const attempt *a, const test *t, const char *const 
                              error_text *error)
 {
     bench b;
-    char why[400];
+    racer solution = {.program = programs[0], .lab = a->lab},
+          earlier = {.program = programs[1], .lab = before};
     enum status status = pace_open(a, t, &b, error);
     if (status != STATUS_OK) return status;
-    const double once = pace_measure(a, &b, programs[0], a->lab, why, sizeof why);
-    const double earlier =
-        isnan(once) ? NAN : pace_measure(a, &b, programs[1], before, why, sizeof why);
-    const double again =
-        isnan(earlier) ? NAN : pace_measure(a, &b, programs[0], a->lab, why, sizeof why);
+    const bool raced = pace_race(a, &b, &solution, &earlier);
     bench_close(&b);
-    if (isnan(again))
-        return fail(error, STATUS_WRONG, "%s, N = %s: %s", t->word[0], t->word[1], why);
-    const double solution = fmin(once, again), noise = fabs(once - again) / solution;
-    const double full = 0.95 - noise, zero = fmin(solution / earlier, full / 2);
+    if (!raced)
+        return fail(error, STATUS_WRONG, "%s, N = %s: %s%s", t->word[0], t->word[1], solution.why,
+                    earlier.why);
+    const double full = 0.95, zero = fmin(pace_ms(&solution) / pace_ms(&earlier), full / 2);
     snprintf(line, bytes, "%s\t%s\t%s\t%.3g\t%.3g\n", device, t->word[0], t->word[1], zero, full);
-    printf(
-        "%s N = %s: lab %d takes %.4g ms, lab %d %.4g ms, twice the same differ by %.1f %%: points "
-        "from %.3g, all at %.3g\n",
-        t->word[0], t->word[1], before, earlier, a->lab, solution, 100 * noise, zero, full);
+    printf("%s N = %s: lab %d takes %.4g ms, lab %d %.4g ms, whose turns differ by %.1f %%: points "
+           "from %.3g, all at %.3g\n",
+           t->word[0], t->word[1], before, pace_ms(&earlier), a->lab, pace_ms(&solution),
+           100 * pace_spread(&solution), zero, full);
     return STATUS_OK;
 }
 

@@ -5,7 +5,8 @@
  * what it might do to events or clocks of its own changes nothing. It says so too early at its peril: a
  * batch goes once over slots that all hold other right-hand sides, put there while the submission was
  * not running, and rows of every result, drawn afterwards, are checked. The reference is the staff's
- * own lab, in the same runner, on the same slots.
+ * own lab, linked to the same runner, with the same inputs. The two take turns, so that what drifts on a
+ * machine meets both, and how far the reference differs from itself is known.
  */
 #include "grader/pace.h"
 
@@ -18,10 +19,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUNDS = 7, SAMPLE = 200 };
+enum { SAMPLE = 200 };
 /* What the slots of a batch take together: each crosses the channel in every round, at a gigabyte or so a
  * second. But so many slots there are always. */
 enum { BATCH_BYTES = 1 << 30, LEAST_SIDES = 4 };
+
+/* A tie is a tie: a speed is raised by as much as the reference differs from itself. But not by more than
+ * this, or noise would pay: 0.95 times as fast is asked for, and code that takes 1.2 times as long comes
+ * to 1.06 / 1.2 = 0.88. */
+static const double MOST_CREDIT = 0.06;
 
 double pace_share(double speed, target wanted)
 {
@@ -52,25 +58,79 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The median over rounds of the time of a batch; the first round, which loads kernels, counts for
- * nothing. NAN with r->why. */
-static double median_ms(bench *b, remote *r, int lab)
+/* Sorts the values. */
+static double median(double *values, int count)
 {
-    double ms[ROUNDS + 1];
+    qsort(values, count, sizeof *values, by_size);
+    return (values[(count - 1) / 2] + values[count / 2]) / 2;
+}
+
+double pace_ms(const racer *r)
+{
+    double all[PACE_TURNS * PACE_BATCHES];
+    memcpy(all, r->ms, sizeof all);
+    return median(all, PACE_TURNS * PACE_BATCHES);
+}
+
+double pace_spread(const racer *r)
+{
+    double least = INFINITY, most = 0;
+    for (int t = 0; t < PACE_TURNS; t++) {
+        double turn[PACE_BATCHES];
+        memcpy(turn, r->ms[t], sizeof turn);
+        const double ms = median(turn, PACE_BATCHES);
+        least = fmin(least, ms);
+        most = fmax(most, ms);
+    }
+    return most / least - 1;
+}
+
+race_verdict pace_judge(const racer *reference, const racer *submission, target wanted)
+{
+    race_verdict v = {.speed = pace_ms(reference) / pace_ms(submission),
+                      .spread = pace_spread(reference)};
+    v.credit = fmin(v.spread, MOST_CREDIT);
+    v.share = pace_share(v.speed * (1 + v.credit), wanted);
+    return v;
+}
+
+/* A batch before those that count loads the kernels. False with r->why. */
+static bool take_batches(bench *b, remote *r, int lab, double *ms)
+{
     int slots[MAX_SIDES];
-    if (!bench_prepare(b, r, lab, "")) return NAN;
-    for (int round = 0; round <= ROUNDS; round++) {
+    if (!bench_prepare(b, r, lab, "")) return false;
+    for (int round = 0; round <= PACE_BATCHES; round++) {
+        double batch;
         for (int s = 0; s < b->num_sides; s++) {
             slots[s] = s;
-            if (!bench_load(b, r, s, (s + round) % b->num_sides)) return NAN;
+            if (!bench_load(b, r, s, (s + round) % b->num_sides)) return false;
         }
-        if (!bench_run(b, r, slots, b->num_sides, &ms[round], NULL)) return NAN;
+        if (!bench_run(b, r, slots, b->num_sides, &batch, NULL)) return false;
+        if (round > 0) ms[round - 1] = batch / b->num_sides;
         for (int s = 0; s < b->num_sides; s++)
-            if (!bench_check(b, r, s, SAMPLE)) return NAN;
+            if (!bench_check(b, r, s, SAMPLE)) return false;
     }
-    if (!bench_check(b, r, (int)(matter_secret() % b->num_sides), 0)) return NAN;
-    qsort(ms + 1, ROUNDS, sizeof *ms, by_size);
-    return ms[1 + ROUNDS / 2];
+    return bench_check(b, r, (int)(matter_secret() % b->num_sides), 0);
+}
+
+static bool take_turn(const attempt *a, bench *b, racer *who, int turn)
+{
+    remote r;
+    char log[4096];
+    attempt_path(a, "log", log, sizeof log);
+    const bool done = remote_open(&r, who->program, 0, log, 3 * a->patience) &&
+                      take_batches(b, &r, who->lab, who->ms[turn]);
+    snprintf(who->why, sizeof who->why, "%s", r.why);
+    remote_close(&r);
+    return done;
+}
+
+bool pace_race(const attempt *a, bench *b, racer *one, racer *other)
+{
+    for (int t = 0; t < PACE_TURNS; t++)
+        if (!take_turn(a, b, t % 2 ? other : one, t) || !take_turn(a, b, t % 2 ? one : other, t))
+            return false;
+    return true;
 }
 
 /* Of a slot B and C count; A is everybody's. */
@@ -96,20 +156,8 @@ enum status pace_open(const attempt *a, const test *t, bench *b, error_text *err
     return status;
 }
 
-double pace_measure(const attempt *a, bench *b, const char *program, int lab, char *why,
-                    size_t bytes)
-{
-    remote r;
-    char log[4096];
-    attempt_path(a, "log", log, sizeof log);
-    const double ms =
-        remote_open(&r, program, 0, log, 3 * a->patience) ? median_ms(b, &r, lab) : NAN;
-    snprintf(why, bytes, "%s", r.why);
-    remote_close(&r);
-    return ms / b->num_sides;
-}
-
-static found judge(const attempt *a, const test *t, double mine, double theirs, double *speed)
+static found judge(const attempt *a, const test *t, const racer *reference, const racer *submission,
+                   double *speed)
 {
     device_info device;
     error_text error;
@@ -117,29 +165,31 @@ static found judge(const attempt *a, const test *t, double mine, double theirs, 
         return found_of(NAN, "a rehearsal: every result was right, and times mean nothing here");
     if (device_open(0, &device, &error) != STATUS_OK) return found_of(NAN, "%.400s", error.text);
     const target wanted = pace_target(a->lab_folder, device.name, t);
-    *speed = theirs / mine;
-    return found_of(
-        pace_share(*speed, wanted),
-        "%.2f times as fast as the reference (%.4g ms a run, it takes %.4g); points from "
-        "%g, all of them at %g",
-        *speed, mine, theirs, wanted.zero, wanted.full);
+    const race_verdict v = pace_judge(reference, submission, wanted);
+    *speed = v.speed;
+    return found_of(v.share,
+                    "%.2f times as fast as the reference (%.4g ms a run, it takes %.4g); its own "
+                    "turns differ by %.1f %%, so that %.1f %% are added; points from %g, all of "
+                    "them at %g",
+                    v.speed, pace_ms(submission), pace_ms(reference), 100 * v.spread,
+                    100 * v.credit, wanted.zero, wanted.full);
 }
 
-found attempt_time(const attempt *a, const test *t, double *speed)
+found attempt_time(const attempt *a, const test *t, bool right, double *speed)
 {
-    char own[4096], other[4096], why[400];
+    char own[4096], other[4096];
+    racer reference = {.program = other, .lab = a->lab},
+          submission = {.program = own, .lab = a->lab};
     bench b;
     error_text error;
     if (!device_keeps_time() && !a->rehearsal) return found_of(NAN, "needs a GPU");
+    if (!right) return found_of(0, "results were wrong above: no time counts");
     if (pace_open(a, t, &b, &error) != STATUS_OK) return found_of(NAN, "%.500s", error.text);
     attempt_program(a, "runner", false, own, sizeof own);
     attempt_program(a, "reference", false, other, sizeof other);
-    const double theirs = pace_measure(a, &b, other, a->lab, why, sizeof why);
-    found f = found_of(NAN, "the reference: %s", why);
-    if (!isnan(theirs)) {
-        const double mine = pace_measure(a, &b, own, a->lab, why, sizeof why);
-        f = isnan(mine) ? found_of(0, "%s", why) : judge(a, t, mine, theirs, speed);
-    }
+    const bool raced = pace_race(a, &b, &reference, &submission);
     bench_close(&b);
-    return f;
+    if (raced) return judge(a, t, &reference, &submission, speed);
+    return *reference.why ? found_of(NAN, "the reference: %s", reference.why)
+                          : found_of(0, "%s", submission.why);
 }

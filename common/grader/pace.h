@@ -12,6 +12,16 @@ typedef struct target {
     double zero, full;
 } target;
 
+enum { PACE_TURNS = 4, PACE_BATCHES = 4 };
+
+/* A program that is timed. */
+typedef struct racer {
+    const char *program; /* a runner */
+    int lab;
+    double ms[PACE_TURNS][PACE_BATCHES]; /* a run, in each batch of each turn */
+    char why[400];                       /* what was wrong with it; "" */
+} racer;
+
 /* The share of the points for a speed: linear between. A NAN gets none. */
 double pace_share(double speed, target wanted);
 
@@ -22,9 +32,22 @@ target pace_target(const char *lab_folder, const char *device, const test *t);
 /* The bench of a test of kind `time`. */
 enum status pace_open(const attempt *a, const test *t, bench *b, error_text *error);
 
-/* Milliseconds of a run of `lab` in the runner at `program`: the median of several batches, every one
- * checked. NAN, with why, if something was wrong. */
-double pace_measure(const attempt *a, bench *b, const char *program, int lab, char *why,
-                    size_t bytes);
+/* Times both, in turns: one other, other one, one other ... A turn is a process of its own, and only one
+ * lives at a time: none can disturb the other. Every batch is checked. False if something was wrong with
+ * one of them. */
+bool pace_race(const attempt *a, bench *b, racer *one, racer *other);
+
+/* The median over all batches, and by what fraction the slowest turn's median exceeds the quickest's. */
+double pace_ms(const racer *r);
+double pace_spread(const racer *r);
+
+/* What came of a race with the reference. */
+typedef struct race_verdict {
+    double speed;  /* over the reference's */
+    double spread; /* of the reference's own turns */
+    double credit; /* the fraction that the speed is raised by for it */
+    double share;  /* of the points */
+} race_verdict;
+race_verdict pace_judge(const racer *reference, const racer *submission, target wanted);
 
 #endif

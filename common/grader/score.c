@@ -22,6 +22,17 @@ void test_title(const test *t, char *text, size_t bytes)
         used += snprintf(text + used, bytes - used, " %s", t->word[i]);
 }
 
+bool scores_results_failed(const scores *s)
+{
+    bool failed = false;
+    for (int i = 0; i < s->plan->num_tests; i++) {
+        const enum test_kind kind = s->plan->tests[i].kind;
+        failed = failed ||
+                 ((kind == TEST_CORRECT || kind == TEST_REPEATED) && s->marks[i].verdict == FAILED);
+    }
+    return failed;
+}
+
 double scores_sum(const scores *s)
 {
     double sum = 0;

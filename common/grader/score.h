@@ -10,6 +10,8 @@
 
 #include "grader/plan.h"
 
+#include <stdbool.h>
+
 enum verdict { NOT_REACHED, PASSED, FAILED, NOT_RUN };
 
 typedef struct mark {
@@ -36,6 +38,9 @@ enum status score(scores *s, int test, double share, error_text *error, const ch
 
 /* The name of a test for people: "correct rand:rows=600 N=1,33". */
 void test_title(const test *t, char *text, size_t bytes);
+
+/* Whether a test of results failed: then no time counts. */
+bool scores_results_failed(const scores *s);
 
 double scores_sum(const scores *s);
 /* Of the tests that could not be run. */

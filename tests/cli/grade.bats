@@ -174,6 +174,16 @@ answer() {
     done
 }
 
+@test "grade: a wrong result has no time, wherever the test of it stands" {
+    mkdir "$mine"
+    cp tests/cheats/replays/lab.cu tests/cheats/honest.* "$mine"
+    printf '%s\n' '10 time rand:rows=60,deg=5 33 0.3 0.95' '10 build' \
+        '10 correct rand:rows=60,deg=5 33' >"$BATS_TEST_TMPDIR/plan"
+    grade 1 "$mine" --plan "$BATS_TEST_TMPDIR/plan" --rehearse
+    jq -e '.score == 10 and .tests[0].max_score == 10 and .leaderboard == [] and
+        (.tests[0].output | contains("no time counts"))' "$json"
+}
+
 @test "grade: the same submission gets the same points, whatever the secret" {
     take_lab1
     grade 1 "$mine" --plan "$small"

@@ -60,6 +60,84 @@ static void test_a_gpu_may_have_targets_of_its_own(void **state)
     assert_true(pace_target(folder, "NVIDIA H200", &t).zero == 0.3);
 }
 
+/* Noise of made-up times: standard deviations of what each turn and each batch has of its own, and the
+ * share of batches that take twice as long. */
+typedef struct noise {
+    double turn, batch, twice;
+} noise;
+
+/* Nearly normal: twelve uniform numbers. */
+static double deviate(uint64_t stream, uint64_t *at)
+{
+    double sum = 0;
+    for (int i = 0; i < 12; i++)
+        sum += random_symmetric(stream, (*at)++) / 2;
+    return sum;
+}
+
+static void make_times(racer *r, double ms, const noise *n, uint64_t stream)
+{
+    uint64_t at = 0;
+    for (int t = 0; t < PACE_TURNS; t++) {
+        const double turn = ms * (1 + n->turn * deviate(stream, &at));
+        for (int i = 0; i < PACE_BATCHES; i++) {
+            const bool is_disturbed = random_unit(stream, at++) < n->twice;
+            r->ms[t][i] = turn * (1 + n->batch * deviate(stream, &at)) * (is_disturbed ? 2 : 1);
+        }
+    }
+}
+
+/* How many of 1000 submissions that take `factor` times as long get all points, by targets as most labs
+ * have them. */
+static int count_full(double factor, const noise *n)
+{
+    int full = 0;
+    for (uint64_t trial = 0; trial < 1000; trial++) {
+        racer reference = {0}, submission = {0};
+        make_times(&reference, 3, n, random_substream(1, 2 * trial));
+        make_times(&submission, 3 * factor, n, random_substream(1, 2 * trial + 1));
+        full += pace_judge(&reference, &submission, (target){0.3, 0.95}).share == 1;
+    }
+    return full;
+}
+
+static void test_a_tie_is_a_tie_and_slower_is_slower(void **state)
+{
+    (void)state;
+    const noise quiet = {0, 0.01, 0}, batches = {0, 0.1, 0}, turns = {0.05, 0.02, 0},
+                neighbours = {0, 0.02, 0.2};
+    assert_int_equal(count_full(1, &quiet), 1000);
+    assert_int_equal(count_full(1.1, &quiet), 0);
+    const noise *const all[] = {&batches, &turns, &neighbours};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const int tie = count_full(1, all[i]), slower = count_full(1.2, all[i]);
+        print_message("noise %zu: all points for %d of 1000 ties, for %d that are 20 %% slower\n",
+                      i, tie, slower);
+        assert_true(tie >= 980);
+        assert_true(slower <= 60);
+    }
+}
+
+/* Only the reference's own noise counts, and not without end. */
+static void test_noise_earns_little(void **state)
+{
+    (void)state;
+    const target wanted = {0.3, 0.95};
+    const noise none = {0, 0, 0};
+    racer steady = {0}, same = {0}, wild = {0};
+    make_times(&steady, 3, &none, 1);
+    make_times(&same, 3, &none, 1);
+    make_times(&wild, 3, &none, 1);
+    for (int i = 0; i < PACE_BATCHES; i++)
+        wild.ms[0][i] = 30;
+    race_verdict v = pace_judge(&steady, &same, wanted);
+    assert_true(v.speed == 1 && v.spread == 0 && v.credit == 0 && v.share == 1);
+    v = pace_judge(&steady, &wild, wanted);
+    assert_true(v.speed == 1 && v.credit == 0);
+    v = pace_judge(&wild, &steady, wanted);
+    assert_true(v.speed == 1 && fabs(v.spread - 9) < 1e-12 && v.credit < 0.1);
+}
+
 /* ---- plans and points ------------------------------------------------------------------------ */
 
 static void test_a_plan_is_read_and_mistakes_are_named(void **state)
@@ -107,6 +185,9 @@ static void test_results_are_whole_after_every_test(void **state)
     }
     assert_true(scores_sum(&s) == 10);
     assert_true(scores_not_run(&s) == 20);
+    assert_true(scores_results_failed(&s));
+    assert_int_equal(score(&s, 1, NAN, &error, "not here"), STATUS_OK);
+    assert_false(scores_results_failed(&s));                    /* nor because of a prediction */
     snprintf(command, sizeof command, "! grep -q 42 %s", path); /* the true value is not told */
     assert_int_equal(system(command), 0);
 }
@@ -253,6 +334,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_points_for_speed_are_linear),
         cmocka_unit_test(test_a_gpu_may_have_targets_of_its_own),
+        cmocka_unit_test(test_a_tie_is_a_tie_and_slower_is_slower),
+        cmocka_unit_test(test_noise_earns_little),
         cmocka_unit_test(test_a_plan_is_read_and_mistakes_are_named),
         cmocka_unit_test(test_results_are_whole_after_every_test),
         cmocka_unit_test(test_matter_is_the_secrets_alone),
