@@ -20,7 +20,7 @@
 
 enum { ROUNDS = 7, SAMPLE = 200 };
 /* What the slots of a batch take together: each crosses the channel in every round, at a gigabyte or so a
- * second. But so many slots there are always. */
+ * second. But there are LEAST_SIDES at least. */
 enum { BATCH_BYTES = 1 << 30, LEAST_SIDES = 4 };
 
 double pace_share(double speed, target wanted)
