@@ -55,9 +55,10 @@ static enum status parse(int argc, char **argv, attempt *a, const char **json, c
             *work = value;
         else if (!strcmp(argv[i], "--arch"))
             a->arch = value;
-        else if (!strcmp(argv[i], "--cuda-home"))
+        else if (!strcmp(argv[i], "--cuda-home")) {
             a->cuda_home = realpath(value, NULL); /* a link is no place to mount something */
-        else if (!strcmp(argv[i], "--plan"))
+            if (!a->cuda_home) return fail(error, STATUS_USAGE, "%s: no such folder", value);
+        } else if (!strcmp(argv[i], "--plan"))
             *plan_path = value;
         else if (!strcmp(argv[i], "--patience"))
             a->patience = strtod(value, NULL);

@@ -21,7 +21,7 @@
 
 enum { SAMPLE = 200 };
 /* What the slots of a batch take together: each crosses the channel in every round, at a gigabyte or so a
- * second. But so many slots there are always. */
+ * second. But there are LEAST_SIDES at least. */
 enum { BATCH_BYTES = 1 << 30, LEAST_SIDES = 4 };
 
 /* A tie is a tie: a speed is raised by as much as the reference differs from itself. But not by more than

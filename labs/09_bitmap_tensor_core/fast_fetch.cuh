@@ -1,8 +1,9 @@
 /*
  * fast_fetch.cuh - how the fast kernel's data come into shared memory: a step of the matrix, for all
  * warps, by one bulk copy, and the rows of X that it is multiplied by by another. One thread of a warp
- * that does nothing else asks for both, as soon as all others are done with what was in the stage. Two
- * barriers a stage: `full` counts bytes, `empty` warps.
+ * that does nothing else asks for both, as soon as all others are done with what was in the stage; what
+ * the first step needs of X the other warps may make themselves. Two barriers a stage: `full` counts
+ * bytes, `empty` warps.
  */
 #ifndef LAB9_FAST_FETCH_CUH
 #define LAB9_FAST_FETCH_CUH

@@ -136,7 +136,7 @@ cudaError_t tca_bme_create(const spmm_matrix *A, tca_bme *m)
     int *d_found = NULL, *d_before = NULL, repeated; /* d_found: repeated, longest */
     unsigned short *d_rank = NULL;
     cudaError_t error;
-    *m = {
+    *m = tca_bme{
         .rows = A->rows, .cols = A->cols, .down = groups_of(A->rows), .across = groups_of(A->cols)};
     const int64_t groups = tca_bme_groups(m);
     if (A->nnz + (GROUP_ALIGNMENT - 1) * groups > INT_MAX) return cudaErrorMemoryAllocation;

@@ -244,6 +244,8 @@ answer() {
     printf '10\tbuild\n10\tcorect\tshapes\t1\n' >"$BATS_TEST_TMPDIR/plan"
     run "$OUT/grade" 1 labs --plan "$BATS_TEST_TMPDIR/plan"
     [ "$status" -eq 2 ] && [[ $output == *"plan:2: not a test"* ]]
+    run "$OUT/grade" 1 labs --cuda-home /nowhere
+    [ "$status" -eq 2 ] && [ "$output" = "grade: /nowhere: no such folder" ]
 }
 
 # ---- what stays ----------------------------------------------------------------------------------

@@ -276,6 +276,44 @@ link_line() {
     [[ $stderr == *"No rule to make target 'lab99'"* ]]
 }
 
+# ---- format --------------------------------------------------------------------------------------
+
+@test "what nvcc gets wrong is refused: members assigned by name, without a type" {
+    local tool
+    for tool in clang-format shellcheck; do
+        command -v $tool >/dev/null || skip "$tool is missing"
+    done
+    mkdir -p small/scripts
+    cp scripts/check-format small/scripts
+    cp "$ROOT/.clang-format" small
+    cd small || return
+    cat >right.cu <<'END'
+template <class T> struct pair {
+    T first, second;
+};
+
+template <class T> void f(pair<T> *p)
+{
+    const pair<T> declared = {.second = 2};
+    static const pair<T> beside[2] = {
+        {.second = 1},
+        {.second = 2},
+    };
+    *p = pair<T>{.second = 2};
+    p[1] = {};
+}
+END
+    run -0 scripts/check-format
+    local form
+    for form in '*p = {.second = 2};' 'p[1 + 1] = {.second = 2};' 'if (p) *p = {.second = 2};' \
+        '(*p) = {.second = 2}; // {' $'*p = {\n.second = 2};' $'*p =\n{.second = 2};'; do
+        printf '// clang-format off\ntemplate <class T> void g(pair<T> *p) {\n%s\n}\n' "$form" >wrong.cu
+        run -1 scripts/check-format
+        [[ $output == "./wrong.cu:"*"name the type, too"* ]] || { echo "$form: $output"; return 1; }
+        [ "${#lines[@]}" -eq 2 ]
+    done
+}
+
 # ---- diff ----------------------------------------------------------------------------------------
 
 @test "diff shows what a lab changes, code only" {

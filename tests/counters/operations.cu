@@ -319,7 +319,8 @@ void warp_operations(void)
     e = {};
     e.operation(OP_ASYNC_COPY);
     e.operation(OP_BARRIER);
-    e.n.access[GLOBAL_LOAD] = {.requests = 1, .lanes = 32, .bytes = 320, .cost = 16, .ideal = 10};
+    e.n.access[GLOBAL_LOAD] =
+        access_counters{.requests = 1, .lanes = 32, .bytes = 320, .cost = 16, .ideal = 10};
     e.access(SHARED_STORE, 16, ALL_LANES, quads);
     e.access(SHARED_LOAD, 4, ALL_LANES, [](int lane) { return 4 * lane; });
     e.store(ALL_LANES, in_order);
