@@ -39,6 +39,45 @@ END
     diff tests/cli/golden/report.md "$page/report.md"
 }
 
+@test "the switches of a lab, each alone, per model and batch" {
+    # sweep DATASET TUNING MS: a row of lab 6.
+    sweep() {
+        awk -F , -v OFS=, -v dataset="$1" -v tuning="$2" -v ms="$3" '
+            NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+            NR == 2 {
+                $at["lab"] = 6; $at["contender"] = "roma"; $at["dataset"] = dataset; $at["flags"] = "sweep"
+                $at["N"] = 256; $at["tuning"] = tuning; $at["median_ms"] = ms; $at["status"] = "ok"
+                print
+            }' tests/cli/golden/report.csv
+    }
+    {
+        head -n 1 tests/cli/golden/report.csv
+        sweep rn50.a-0.9 "V=4 P=1" 1
+        sweep rn50.a-0.9 "V=1 P=1" 2
+        sweep rn50.a-0.9 "V=4 P=0" 1.1
+        sweep rn50.a-0.9 "V=1 P=0" 9 # two at once, and a value that is neither: not counted
+        sweep rn50.a-0.9 "V=2 P=1" 9
+        sweep rn50.b-0.9 "V=4 P=1" 1
+        sweep rn50.b-0.9 "V=1 P=1" 8
+        sweep transformer.c-0.9 "V=4 P=1" 2
+        sweep transformer.c-0.9 "V=1 P=1" 1
+    } >"$rows/sweep.csv"
+    report <<'END'
+{{table switches lab=6 full=V:4,P:1 off=V:1,P:0 sweep.csv: Switches.}}
+END
+    [ "$status" -eq 0 ]
+    diff - <(grep '^|' "$page/report.md") <<'END'
+| model | N | V=1 instead of 4 | P=0 instead of 1 |
+|---|---:|---:|---:|
+| rn50 | 256 | 4.000 (2) | 1.100 (1) |
+| transformer | 256 | 0.500 (1) | - |
+END
+    report <<'END'
+{{table switches lab=7 full=V:4 off=V:1 sweep.csv: Switches.}}
+END
+    [ "$status" -eq 3 ]
+}
+
 @test "numbers in the text are those of the rows" {
     report <<'END'
 {{value speedup of=lab10 over=best spmm.csv}} {{value speedup of=lab10 over=best stat=least spmm.csv}};
