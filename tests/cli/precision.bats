@@ -95,9 +95,11 @@ family() {
     fi
 }
 
-@test "lab 10: bins for rows of more than 64 nonzeros that are too few to fill a GPU" {
+@test "lab 10: bins or tiles for rows of more than 64 nonzeros that are too few to fill a GPU" {
     [ -x lab10 ] || skip "$PROGRAMS/lab10 is not built"
-    [ "$(family fp32 weights:rows=512,cols=2048,sparsity=0.9 256)" = FAMILY=0 ]
-    [ "$(family fp32 weights:rows=512,cols=2048,sparsity=0.9,kind=magnitude,cov=0.6 256)" = FAMILY=0 ]
+    [ "$(family fp32 weights:rows=512,cols=512,sparsity=0.9 128)" = FAMILY=0 ]
+    [ "$(family fp32 weights:rows=512,cols=512,sparsity=0.9,kind=magnitude,cov=0.6 128)" = FAMILY=0 ]
+    [ "$(family fp32 weights:rows=512,cols=2048,sparsity=0.95 64)" = FAMILY=0 ]
+    [ "$(family fp32 weights:rows=512,cols=2048,sparsity=0.9 256)" = FAMILY=3 ]
     [ "$(family fp32 weights:rows=2048,cols=2048,sparsity=0.9 128)" = FAMILY=6 ]
 }
