@@ -3,6 +3,29 @@
 # Option lab: whose sweep. Where the rule's own setting is in the sweep, its time is taken from there: both
 # times are then of one sitting.
 
+# Of this row's tuning, "" if it has no such setting.
+function tuned_to(name,    n, i, part, word) {
+    n = split(get("tuning"), word, " ")
+    for (i = 1; i <= n; i++) {
+        split(word[i], part, "=")
+        if (part[1] == name) return part[2]
+    }
+    return ""
+}
+
+# Geometric mean of took[key, without] over took[key, with], and of how many of the `count` keys; of those of a
+# group alone, if one is given.
+function gain(took, keys, count, without, with, group,    i, key, logs, n) {
+    for (i = 1; i <= count; i++) {
+        key = keys[i]
+        if (group != "" && group_of[key] != group) continue
+        if (!((key, with) in took) || !((key, without) in took)) continue
+        logs += log(took[key, without] / took[key, with])
+        n++
+    }
+    return n ? sprintf("%.3f (%d)", exp(logs / n), n) : "-"
+}
+
 function is_swept() { return get("flags") ~ /(^|;)sweep/ && get("status") == "ok" && get("lab") == lab }
 
 "flags" in at && is_swept() {

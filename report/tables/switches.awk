@@ -1,68 +1,58 @@
-# switches.awk - what each switch of a lab brings, per model and batch: rows of --sweep. Options, as in NAME:VALUE,...:
-# full, the settings with everything on, and off, what each is turned to, alone, with all others as in full.
+# switches.awk - what each switch of a lab brings, per model and batch: rows of --sweep. Options: lab; and, as
+# NAME:VALUE,... of the same names: full, the settings with everything on, and off, what each is turned to, alone.
 
-function read_settings(text, to, names,    n, i, word, part) {
-    n = split(text, word, ",")
+# Sets name[1], ... and value[name] of an option's words; returns how many.
+function read_settings(text, name, value,    n, i, part) {
+    n = split(text, name, ",")
     for (i = 1; i <= n; i++) {
-        split(word[i], part, ":")
-        to[part[1]] = part[2]
-        if (i > names[0]) names[++names[0]] = part[1]
+        split(name[i], part, ":")
+        value[name[i] = part[1]] = part[2]
     }
+    return n
 }
 
-# The tuning of `row_settings` with every switch as in full, but `turned`; "" if others differ, too.
-function which(row_settings,    n, i, word, part, turned) {
-    n = split(row_settings, word, " ")
-    for (i = 1; i <= n; i++) {
-        split(word[i], part, "=")
-        if (!(part[1] in on) || part[2] == on[part[1]]) continue
-        if (turned != "" || part[2] != off_value[part[1]]) return ""
-        turned = part[1]
+# The one switch that this row has turned off; "full" if none; "" if it has others, or another value.
+function turned(    s, found) {
+    found = "full"
+    for (s = 1; s <= switches; s++) {
+        if (tuned_to(name[s]) == on[name[s]]) continue
+        if (found != "full" || tuned_to(name[s]) != off_value[name[s]]) return ""
+        found = name[s]
     }
-    return turned == "" ? "full" : turned
+    return found
 }
 
-get("status") == "ok" && get("flags") ~ /(^|;)sweep/ && get("lab") == lab {
-    if (!names[0]) {
-        names[0] = 0
-        read_settings(full, on, names)
-        read_settings(off, off_value, names)
+is_swept() {
+    if (!switches) {
+        switches = read_settings(full, name, on)
+        read_settings(off, name, off_value)
     }
-    if ((setting = which(get("tuning"))) == "") next
-    model = get("dataset")
-    sub(/[.].*/, "", model)
-    group = model SUBSEP get("N")
-    key = get("dataset") SUBSEP get("N")
-    if (!(group in members)) groups[++num_groups] = group
-    if (!(key in is_case)) { is_case[key] = 1; layers[group, ++members[group]] = key }
-    took[key, setting] = number("median_ms")
+    if ((state = turned()) == "") next
+    key = problem_of_row()
+    group = get("dataset")
+    sub(/[.].*/, "", group)
+    group = group SUBSEP get("N")
+    if (!(group in is_group)) groups[++num_groups] = group
+    is_group[group]
+    if (!(key in group_of)) keys[++num_keys] = key
+    group_of[key] = group
+    took[key, state] = number("median_ms")
     use(provenance())
-}
-
-# Geometric mean of the time with the switch off over that with all on, and of how many layers.
-function gain(group, name,    i, key, logs, n) {
-    for (i = 1; i <= members[group]; i++) {
-        key = layers[group, i]
-        if (!((key, name) in took) || !((key, "full") in took)) continue
-        logs += log(took[key, name] / took[key, "full"])
-        n++
-    }
-    return n ? sprintf("%.3f (%d)", exp(logs / n), n) : "-"
 }
 
 END {
     if (!num_groups) nothing("lab " lab " with --sweep and all switches on but one")
     line = "| model | N |"
     rule = "|---|---:|"
-    for (s = 1; s <= names[0]; s++) {
-        line = line " " names[s] "=" off_value[names[s]] " instead of " on[names[s]] " |"
+    for (s = 1; s <= switches; s++) {
+        line = line " " name[s] "=" off_value[name[s]] " instead of " on[name[s]] " |"
         rule = rule "---:|"
     }
     print line "\n" rule
     for (g = 1; g <= num_groups; g++) {
         split(groups[g], part, SUBSEP)
         line = "| " part[1] " | " part[2] " |"
-        for (s = 1; s <= names[0]; s++) line = line " " gain(groups[g], names[s]) " |"
+        for (s = 1; s <= switches; s++) line = line " " gain(took, keys, num_keys, name[s], "full", groups[g]) " |"
         print line
     }
 }
