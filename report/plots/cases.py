@@ -78,3 +78,24 @@ def rnn_places(names):
             place[name] = 4 * i + k
         ticks.append((4 * i + (len(members) - 1) / 2, f"{size // 1024}k\n{cell.upper()}"))
     return place, tuple(zip(*ticks))
+
+
+def rnn_panel(ax, N, place, speedups, over, rival, published):
+    """On `ax`, {lab: {problem: speedup}} at the places of rnn_places, over what `over` says, of a `rival`; and lines of
+    what was published."""
+    for lab, speedup in speedups.items():
+        ax.plot([place[name] for name in speedup], list(speedup.values()),
+                **{**suite.dot(lab), "label": f"lab {lab}: {summary(speedup)}"})
+    mark_published(ax, published)
+    ax.set_yscale("log")
+    suite.plain_ticks(ax.yaxis, 1, 2, 5)
+    mark_behind(ax, f"{rival} ahead")
+    ax.set_ylabel(f"speedup over\n{over}", fontsize=7)
+    ax.grid(False, axis="x")
+    legend_beside(ax, f"N = {N}: geomean, ahead")
+
+
+def rnn_axis(ax, labels):
+    """The horizontal axis of a column of such panels, at the lowest."""
+    ax.set_xticks(*labels, fontsize=7)
+    ax.set_xlabel("hidden size and cell; of each from left to right 70, 80 and 90 % zeros")

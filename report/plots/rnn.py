@@ -3,7 +3,7 @@
 import cases
 import suite
 from suite import plt
-from cases import legend_beside, mark_behind, mark_published, rnn_places, summary
+from cases import rnn_axis, rnn_panel, rnn_places, summary
 
 LABS = [5, 6, 7, 10]
 VENDORS = {"best": "cuSPARSE's best", "default": "cuSPARSE's default"}
@@ -22,22 +22,12 @@ def draw(results):
     for vendor, title in VENDORS.items():
         every = {}
         for N, of in times.items():
-            ax = next(panels)
-            for lab in [lab for lab in LABS if lab in of]:
-                speedup = suite.ratios(of[vendor], of[lab])
+            speedups = {lab: suite.ratios(of[vendor], of[lab]) for lab in LABS if lab in of}
+            for lab, speedup in speedups.items():
                 every.setdefault(lab, {}).update({(name, N): ratio for name, ratio in speedup.items()})
-                ax.plot([place[name] for name in speedup], list(speedup.values()),
-                        **{**suite.dot(lab), "label": f"lab {lab}: {summary(speedup)}"})
-            mark_published(ax, published)
-            ax.set_yscale("log")
-            suite.plain_ticks(ax.yaxis, 1, 2, 5)
-            mark_behind(ax, "cuSPARSE ahead")
-            ax.set_ylabel(f"speedup over\n{title}", fontsize=7)
-            ax.grid(False, axis="x")
-            legend_beside(ax, f"N = {N}: geomean, ahead")
+            rnn_panel(next(panels), N, place, speedups, title, "cuSPARSE", published)
         whole.append(f"{title}: " + "; ".join(f"lab {lab} {summary(speedup)}" for lab, speedup in every.items()))
-    axes[-1].set_xticks(*labels, fontsize=7)
-    axes[-1].set_xlabel("hidden size and cell; of each from left to right 70, 80 and 90 % zeros")
+    rnn_axis(axes[-1], labels)
     figure.suptitle("all problems, geomean and ahead, over " + "\nover ".join(whole), fontsize=7)
     return figure
 
