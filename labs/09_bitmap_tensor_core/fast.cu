@@ -31,7 +31,7 @@ static __global__ void __launch_bounds__(FAST_THREADS, 1)
     const bool fetches = warp == WORKERS; /* the last one, for all */
     if (fetches && lane_id() == 0) start_stages<TILES>(p, at, shared);
     if (warp == 0) ((table_entry *)shared)[lane_id()] = make_entry(lane_id());
-    if (MAKES_FIRST_X<TILES> && !fetches) make_first_X<TILES, H>(p, at, shared, warp);
+    if (OWN_X_STEPS<TILES> && !fetches) make_first_X<TILES, H>(p, at, shared, warp);
     __syncthreads(); /* the barriers are there, the table, and perhaps the first part of X */
     if (!fetches)
         multiplier<TILES, EVEN, H>(p, at, shared, warp).run();

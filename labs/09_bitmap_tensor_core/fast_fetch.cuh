@@ -65,11 +65,11 @@ template <int TILES> struct stage_filler {
     }
 };
 
-/* Up to 16 columns the warps that multiply, which have nothing else to do, make the first step's part of X
- * themselves: so they need not wait until another kernel has made X, and ended, and a copy has come. For
- * more it takes them as long. */
-template <int TILES> constexpr bool MAKES_FIRST_X = TILES <= 2;
+/* Steps whose part of X the block makes itself: so it need not wait until another kernel has made X, and
+ * ended, and a copy has come. For more than 16 columns that takes as long. */
+template <int TILES> constexpr int OWN_X_STEPS = TILES <= 2 ? 1 : 0;
 
+/* The first step's part of X, by the warps that multiply, which have nothing else to do. */
 template <int TILES, class H>
 static __device__ __forceinline__ void make_first_X(const fast_product &p, const fast_layout &at,
                                                     unsigned char *shared, int worker)
@@ -101,7 +101,7 @@ static __device__ void start_stages(const fast_product &p, const fast_layout &at
     stage_filler<TILES> first(p, at, shared);
 #pragma unroll 1
     for (int i = 0; i < p.stages && !first.is_done(); first.advance(rows[i++]))
-        first.fetch_A(rows[i], i > 0 || !MAKES_FIRST_X<TILES>);
+        first.fetch_A(rows[i], i >= OWN_X_STEPS<TILES>);
 }
 
 /* X for the first stages; and then every stage that is left is filled again. One thread. */
@@ -115,7 +115,7 @@ static __device__ void keep_fetching(const fast_product &p, const fast_layout &a
     wait_for_kernel_before();
 #pragma unroll 1
     for (; i < p.stages && !ahead.is_done(); ahead.advance(rows[i++]))
-        if (i > 0 || !MAKES_FIRST_X<TILES>) ahead.fetch_X();
+        if (i >= OWN_X_STEPS<TILES>) ahead.fetch_X();
     const uint32_t *end = p.A.begin + (size_t)blockIdx.x * p.A.steps + i + 1;
 #pragma unroll 1
     while (!ahead.is_done()) {
