@@ -15,15 +15,12 @@ def draw(results):
     for N, ax in zip(WIDTHS, grid):
         rows = results.rows("spmm.csv", N=N, lab=[0, 5, 10, 20], **suite.PLAIN)
         graphs = suite.names(rows)
-        times = suite.times(rows + results.rows("spmm-lab20-sweep.csv", N=N, l2="warm", precision="fp32"))
+        times = suite.times(rows)
         limit = {row["dataset"]: gather.limit_ms(limits, row) for row in rows if suite.time_of(row)}
         ax.set_xscale("log")
         dots.points(ax, graphs, suite.ratios(times["best"], limit), label="cuSPARSE's best", **suite.VENDOR_DOT)
         for lab in (5, 10, 20):
-            style = suite.dot(lab)
-            if lab == 20:
-                style["label"] = "lab 20, best setting"
-            dots.points(ax, graphs, suite.ratios(times[lab], limit), lab, **style)
+            dots.points(ax, graphs, suite.ratios(times[lab], limit), lab, **suite.dot(lab))
         ax.axvline(1, color="black", linewidth=0.8, zorder=1)
         dots.lines(ax, graphs)
         ax.set_title(f"N = {N}")

@@ -9,8 +9,7 @@ LITTLE_MS = 0.02  # labs that prepare less than this, in the median, are named b
 
 
 def draw(results):
-    rows = results.rows("spmm.csv", **suite.PLAIN) + _of_lab_20(results)
-    rows = [row for row in rows if suite.time_of(row)]
+    rows = [row for row in results.rows("spmm.csv", **suite.PLAIN) if suite.time_of(row)]
     called = suite.names(rows)
     place = {name: i for i, name in enumerate(called)}
     labs = sorted({int(row["lab"]) for row in rows} - {0})
@@ -24,16 +23,13 @@ def draw(results):
         own = [row for row in rows if int(row["N"]) == N]
         best = {row["dataset"]: row for row in own if row["lab"] == "0" and row["contender"] == row["vendor_best"]}
         for i, lab in enumerate(labs):
-            fastest = {}
-            for row in own:
-                if int(row["lab"]) == lab and not suite.time_of(fastest.get(row["dataset"], row)) < suite.time_of(row):
-                    fastest[row["dataset"]] = row
+            ours = {row["dataset"]: row for row in own if int(row["lab"]) == lab}
             earned = {name: suite.number(row, "prepare_ms") / (suite.time_of(best[name]) - suite.time_of(row))
-                      for name, row in fastest.items()
+                      for name, row in ours.items()
                       if name in best and suite.time_of(row) < suite.time_of(best[name])}
             shift = 0.18 * (i - (len(labs) - 1) / 2)
-            above.plot([place[name] + shift for name in fastest],
-                       [suite.number(row, "prepare_ms") for row in fastest.values()], **suite.dot(lab))
+            above.plot([place[name] + shift for name in ours],
+                       [suite.number(row, "prepare_ms") for row in ours.values()], **suite.dot(lab))
             below.plot([place[name] + shift for name in earned], list(earned.values()), **suite.dot(lab))
         above.plot([place[name] for name in best], [suite.number(row, "prepare_ms") for row in best.values()],
                    **suite.VENDOR_DOT, label="cuSPARSE's best, its preprocess")
@@ -50,14 +46,6 @@ def draw(results):
                         f"{LITTLE_MS} ms", fontsize=7)
     suite.legend(figure, axes[0, 0])
     return figure
-
-
-def _of_lab_20(results):
-    """The rows of lab 20's settings, if there are any; its fastest count."""
-    try:
-        return results.rows("spmm-lab20-sweep.csv")
-    except suite.Missing:
-        return []
 
 
 suite.main(draw)

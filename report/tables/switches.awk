@@ -1,5 +1,5 @@
-# switches.awk - what each switch of a lab brings, per model and batch: rows of --sweep. Options: lab; and, as
-# NAME:VALUE,... of the same names: full, the settings with everything on, and off, what each is turned to, alone.
+# switches.awk - what each switch of a lab brings, and all of them, per model and batch: rows of --sweep. Options: lab;
+# and, as NAME:VALUE,... of the same names: full, the settings with everything on, and off, what each is turned to.
 
 # Sets name[1], ... and value[name] of an option's words; returns how many.
 function read_settings(text, name, value,    n, i, part) {
@@ -11,15 +11,16 @@ function read_settings(text, name, value,    n, i, part) {
     return n
 }
 
-# The one switch that this row has turned off; "full" if none; "" if it has others, or another value.
-function turned(    s, found) {
+# The one switch that this row has turned off; "full" if none, "bare" if all; "" if some, or if one has another value.
+function turned(    s, found, count) {
     found = "full"
     for (s = 1; s <= switches; s++) {
         if (tuned_to(name[s]) == on[name[s]]) continue
-        if (found != "full" || tuned_to(name[s]) != off_value[name[s]]) return ""
+        if (tuned_to(name[s]) != off_value[name[s]]) return ""
         found = name[s]
+        count++
     }
-    return found
+    return count < 2 ? found : count == switches ? "bare" : ""
 }
 
 is_swept() {
@@ -48,11 +49,11 @@ END {
         line = line " " name[s] "=" off_value[name[s]] " instead of " on[name[s]] " |"
         rule = rule "---:|"
     }
-    print line "\n" rule
+    print line " all of these |\n" rule "---:|"
     for (g = 1; g <= num_groups; g++) {
         split(groups[g], part, SUBSEP)
         line = "| " part[1] " | " part[2] " |"
         for (s = 1; s <= switches; s++) line = line " " gain(took, keys, num_keys, name[s], "full", groups[g]) " |"
-        print line
+        print line " " gain(took, keys, num_keys, "bare", "full", groups[g]) " |"
     }
 }

@@ -39,7 +39,7 @@ END
     diff tests/cli/golden/report.md "$page/report.md"
 }
 
-@test "the switches of a lab, each alone, per model and batch" {
+@test "the switches of a lab, each alone and all of them, per model and batch" {
     # sweep DATASET TUNING MS: a row of lab 6.
     sweep() {
         awk -F , -v OFS=, -v dataset="$1" -v tuning="$2" -v ms="$3" '
@@ -55,8 +55,8 @@ END
         sweep rn50.a-0.9 "V=4 P=1" 1
         sweep rn50.a-0.9 "V=1 P=1" 2
         sweep rn50.a-0.9 "V=4 P=0" 1.1
-        sweep rn50.a-0.9 "V=1 P=0" 9 # two at once, and a value that is neither: not counted
-        sweep rn50.a-0.9 "V=2 P=1" 9
+        sweep rn50.a-0.9 "V=1 P=0" 3
+        sweep rn50.a-0.9 "V=2 P=1" 9 # a value that is neither: not counted
         sweep rn50.b-0.9 "V=4 P=1" 1
         sweep rn50.b-0.9 "V=1 P=1" 8
         sweep transformer.c-0.9 "V=4 P=1" 2
@@ -67,10 +67,10 @@ END
 END
     [ "$status" -eq 0 ]
     diff - <(grep '^|' "$page/report.md") <<'END'
-| model | N | V=1 instead of 4 | P=0 instead of 1 |
-|---|---:|---:|---:|
-| rn50 | 256 | 4.000 (2) | 1.100 (1) |
-| transformer | 256 | 0.500 (1) | - |
+| model | N | V=1 instead of 4 | P=0 instead of 1 | all of these |
+|---|---:|---:|---:|---:|
+| rn50 | 256 | 4.000 (2) | 1.100 (1) | 3.000 (1) |
+| transformer | 256 | 0.500 (1) | - | - |
 END
     report <<'END'
 {{table switches lab=7 full=V:4 off=V:1 sweep.csv: Switches.}}
