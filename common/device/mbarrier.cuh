@@ -44,22 +44,13 @@ __device__ __forceinline__ void mbarrier_init(mbarrier *b, unsigned arrivals)
 #endif
 }
 
-/* This thread's stores to shared memory come before what bulk copies write that are started after it;
- * by another thread, once the two have synchronised. */
-__device__ __forceinline__ void stores_before_bulk_copies()
-{
-#if defined(__CUDACC__) && __CUDA_ARCH__ >= 900
-    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-#endif
-}
-
 /* After the initialisations, by the same thread: copies may use these barriers from here on, other
  * threads after they have synchronised with this one. */
 __device__ __forceinline__ void mbarrier_publish()
 {
 #if defined(__CUDACC__) && __CUDA_ARCH__ >= 900
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-    stores_before_bulk_copies();
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 #endif
 }
 

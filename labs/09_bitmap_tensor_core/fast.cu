@@ -31,8 +31,7 @@ static __global__ void __launch_bounds__(FAST_THREADS, 1)
     const bool fetches = warp == WORKERS; /* the last one, for all */
     if (fetches && lane_id() == 0) start_stages<TILES>(p, at, shared);
     if (warp == 0) ((table_entry *)shared)[lane_id()] = make_entry(lane_id());
-    if (OWN_X_STEPS<TILES> && !fetches) make_first_X<TILES, H>(p, at, shared, warp);
-    __syncthreads(); /* the barriers are there, the table, and perhaps the first part of X */
+    __syncthreads(); /* the barriers are there, and the table */
     if (!fetches)
         multiplier<TILES, EVEN, H>(p, at, shared, warp).run();
     else if (lane_id() == 0)
@@ -84,13 +83,14 @@ static cudaError_t run16(const spmm_plan *plan, const void *B, void *C, cudaStre
     launcher *const launch = launcher_for<H>(tiles, plan->tuning[TUNE_EVEN]);
     if (s->A.shape.blocks == 0) /* nothing to multiply */
         return cudaMemsetAsync(C, 0, (size_t)plan->A.rows * N * sizeof(H), stream);
+    const int quads = s->A.quads * s->A.shape.ways;
+    const int64_t x_pieces = (int64_t)quads * x_bytes(tiles) / sizeof(uint4);
     for (int column = 0; column < N; column += 8 * tiles) {
-        const x_order<H> order = {
-            {(const H *)B, s->d_used, plan->A.cols, N, column}, s->d_X, s->A.quads, tiles};
-        const int64_t threads = (int64_t)order.quads * 2 * tiles * WARP_SIZE;
-        const fast_product p = {s->A, s->repeated, B,         s->d_used,  s->d_X,      C,
+        const x_order<H> order = {(const H *)B, s->d_used, plan->A.cols, N,
+                                  column,       s->d_X,    quads,        tiles};
+        const fast_product p = {s->A, s->repeated, B,         s->d_X,     C,
                                 N,    column,      s->stages, s->d_parts, s->d_arrived};
-        const unsigned blocks = (unsigned)((threads - 1) / X_THREADS + 1);
+        const unsigned blocks = (unsigned)((x_pieces - 1) / X_THREADS + 1);
         spmm_order_X_kernel<H><<<blocks, X_THREADS, 0, stream>>>(order);
         CUDA_TRY(cudaGetLastError());
         CUDA_TRY(launch(p, stream));
@@ -137,7 +137,7 @@ static cudaError_t make_format(spmm_plan *plan, const tca_bme *bitmaps, int bloc
     CUDA_TRY(cudaGetDevice(&device));
     CUDA_TRY(cudaDeviceGetAttribute(&limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
     for (; t[TUNE_STEP] > 0; t[TUNE_STEP]--) {
-        const lane_major_shape shape = {t[TUNE_STEP], blocks, t[TUNE_EVEN] != 0};
+        const lane_major_shape shape = {t[TUNE_STEP], blocks, t[TUNE_WAYS], t[TUNE_EVEN] != 0};
         CUDA_TRY(lane_major_create(bitmaps, &shape, &s->A));
         if (settle_memory(plan, limit, s)) return cudaSuccess;
         lane_major_destroy(&s->A);
@@ -150,7 +150,7 @@ static cudaError_t fill_state(spmm_plan *plan, int blocks, fast_state *s)
     const int quads = groups_of(plan->A.cols), tiles = tiles_of(plan->N);
     tca_bme *const bitmaps = &s->repeated;
     CUDA_TRY(tca_bme_create(&plan->A, bitmaps));
-    CUDA_TRY(allocate(&s->d_used, quads));
+    CUDA_TRY(allocate(&s->d_used, quads + MOST_WAYS - 1));
     CUDA_TRY(tca_bme_used_columns(bitmaps, s->d_used));
     CUDA_TRY(make_format(plan, bitmaps, blocks, s));
     CUDA_TRY(cudaFree(bitmaps->offset));
@@ -160,7 +160,7 @@ static cudaError_t fill_state(spmm_plan *plan, int blocks, fast_state *s)
     bitmaps->bitmap = NULL;
     bitmaps->values = NULL;
     const lane_major_shape &shape = s->A.shape;
-    CUDA_TRY(allocate(&s->d_X, (size_t)s->A.quads * x_bytes(tiles) / sizeof(uint4)));
+    CUDA_TRY(allocate(&s->d_X, (size_t)s->A.quads * shape.ways * x_bytes(tiles) / sizeof(uint4)));
     CUDA_TRY(allocate(&s->d_parts, (size_t)shape.blocks * 2 * SLOTS * tiles * 4 * LANES));
     CUDA_TRY(allocate(&s->d_arrived, (size_t)s->A.groups * WORKERS));
     /* A multiprocessor runs both kernels at once only if it need not divide its memory anew. */
@@ -188,8 +188,9 @@ static cudaError_t prepare(spmm_plan *plan)
 }
 
 /* From sweeps on an H200, 40 to 70 % zeros (fast.md). Long steps have less to begin and end, but where a
- * block has few they come too late. Whole words pad the values by an eighth at 50 %: they pay where
- * decoding takes longer than memory. */
+ * block has few they come too late. Two slots for a strip halve the blocks that share it, and the sums that
+ * a block leaves, but X is fetched twice as often. Whole words pad the values by an eighth at 50 %: they pay
+ * where decoding takes longer than memory. */
 static void choose(const row_stats *stats, int N, int *tuning)
 {
     constexpr int MULTIPROCESSORS = 132,
@@ -197,6 +198,7 @@ static void choose(const row_stats *stats, int N, int *tuning)
     const double quads = (double)stats->rows * stats->cols / SHARE; /* of a block */
     const bool few = quads < 50;
     tuning[TUNE_STEP] = few ? 2 : quads < 90 || stats->density > 0.55 ? 3 : 4;
+    tuning[TUNE_WAYS] = few ? 2 : 1;
     tuning[TUNE_EVEN] = stats->density < (few || N > 16 ? 0.45 : 0.38);
 }
 
@@ -218,7 +220,8 @@ static spmm_contender lane_major_fp16 = {
              .min_compute_capability = 90,
              .unsuited = unsuited,
              .tunables = {{"STEP", "quads of 64 columns that one copy fetches", {2, 3, 4}, 3},
-                          {"EVEN", "1: whole words, no shifting", {0, 1}, 2}}},
+                          {"EVEN", "1: whole words, no shifting", {0, 1}, 2},
+                          {"WAYS", "slots of 16 that share the columns of a strip", {1, 2, 4}, 3}}},
     .choose = choose,
     .prepare = prepare,
     .run16 = run16<__half>,

@@ -14,8 +14,7 @@ struct fast_product {
     lane_major A;
     tca_bme repeated;
     const void *B;
-    const uint64_t *used; /* bits: rows of B that count */
-    const uint4 *X;       /* B in another order (fast_X.cuh) */
+    const uint4 *X; /* B in another order (fast_X.cuh) */
     void *C;
     int N, column;
     int stages;   /* steps that are there or on their way */
@@ -23,25 +22,34 @@ struct fast_product {
     unsigned *arrived;
 };
 
-/* X's share of a quad: 64 rows of 8 * tiles columns. */
+/* X's share of a quad of the matrix: 64 rows of 8 * tiles columns. */
 __host__ __device__ static inline unsigned x_bytes(int tiles)
 {
     return QUAD_COLUMNS * 8 * tiles * 2;
+}
+
+/* A slot's sums: four numbers a tile and lane. */
+__host__ __device__ static inline unsigned sums_bytes(int tiles)
+{
+    return tiles * 4 * LANES * sizeof(float);
 }
 
 /* Bytes of shared memory, from its beginning; x from a stage's. Behind the rows of a step a stage has room
  * for those that are looked at beyond its last value: they are copied with it, from the step that
  * follows, so that they are never something that somebody else writes. */
 struct fast_layout {
-    unsigned full, empty, stages, x, stage_bytes, total;
+    unsigned full, empty, given, taken, sums, stages, x, stage_bytes, total;
 
     __host__ __device__ fast_layout(const fast_product &p, int tiles)
     {
         full = TABLE_ENTRIES * sizeof(table_entry);
         empty = full + MOST_STAGES * sizeof(mbarrier);
-        stages = (empty + MOST_STAGES * (unsigned)sizeof(mbarrier) + 127) / 128 * 128;
+        given = empty + MOST_STAGES * sizeof(mbarrier);
+        taken = given + sizeof(mbarrier);
+        sums = (taken + (unsigned)sizeof(mbarrier) + 127) / 128 * 128;
+        stages = sums + (SLOTS - group_strips(p.A)) * sums_bytes(tiles);
         x = (p.A.most_rows + LOOK_AHEAD) * ROW_BYTES;
-        stage_bytes = x + p.A.shape.step * x_bytes(tiles);
+        stage_bytes = x + p.A.shape.step * p.A.shape.ways * x_bytes(tiles);
         total = stages + p.stages * stage_bytes;
     }
 };

@@ -7,7 +7,7 @@
 #include "ops/spmm.h"
 
 /* Positions in spmm_plan.tuning. */
-enum { TUNE_STEP, TUNE_EVEN };
+enum { TUNE_STEP, TUNE_EVEN, TUNE_WAYS };
 
 /* Its prepare, for so many blocks, 1 to MOST_BLOCKS. The contender takes as many as the GPU has
  * multiprocessors; tests take few, which go round all stages on a small matrix. */

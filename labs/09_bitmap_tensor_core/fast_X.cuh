@@ -18,39 +18,16 @@
 
 constexpr int X_THREADS = 128;
 
-/* What X is made from. */
-template <class H> struct x_source {
+template <class H> struct x_order {
     const H *B;
     const uint64_t *used; /* bits: rows of B that count */
     int rows, N, column;  /* of B; the first column that is wanted */
-};
-
-/* A lane's 16 bytes of a tile of half a quad; halves are numbered through. */
-template <class H>
-static __device__ __forceinline__ void order_X(const x_source<H> &from, int half, int tile,
-                                               int lane, H (&x)[8])
-{
-    const int first = half * 32 + lane % 4 * 8, column = from.column + 8 * tile + lane / 4;
-#pragma unroll
-    for (int k = 0; k < 8; k++) {
-        const bool inside = first + k < from.rows && column < from.N;
-        x[k] = inside ? from.B[(size_t)(first + k) * from.N + column] : narrow<H>(0.0f);
-    }
-    /* Loaded at the same time, not one after the other. */
-    const uint64_t used = from.used[half / 2] >> first % 64;
-#pragma unroll
-    for (int k = 0; k < 8; k++)
-        if (!(used >> k & 1)) x[k] = narrow<H>(0.0f);
-}
-
-template <class H> struct x_order {
-    x_source<H> from;
     uint4 *X;
     int quads; /* of B's rows */
     int tiles;
 };
 
-/* A thread 16 bytes. */
+/* A thread 16 bytes: a lane's of a tile of half a quad; halves are numbered through. */
 template <class H>
 static __global__ void __launch_bounds__(X_THREADS)
     spmm_order_X_kernel(const __grid_constant__ x_order<H> p)
@@ -59,8 +36,19 @@ static __global__ void __launch_bounds__(X_THREADS)
     const int64_t i = (int64_t)blockIdx.x * X_THREADS + threadIdx.x;
     if (i >= (int64_t)p.quads * 2 * p.tiles * WARP_SIZE) return;
     const int lane = (int)(i % WARP_SIZE), part = (int)(i / WARP_SIZE);
+    const int half = part / p.tiles, tile = part % p.tiles;
+    const int first = half * 32 + lane % 4 * 8, column = p.column + 8 * tile + lane / 4;
     H x[8];
-    order_X(p.from, part / p.tiles, part % p.tiles, lane, x);
+#pragma unroll
+    for (int k = 0; k < 8; k++) {
+        const bool inside = first + k < p.rows && column < p.N;
+        x[k] = inside ? p.B[(size_t)(first + k) * p.N + column] : narrow<H>(0.0f);
+    }
+    /* Loaded at the same time, not one after the other. */
+    const uint64_t used = p.used[half / 2] >> first % 64;
+#pragma unroll
+    for (int k = 0; k < 8; k++)
+        if (!(used >> k & 1)) x[k] = narrow<H>(0.0f);
     store_vector((H *)&p.X[i], x);
 }
 

@@ -6,7 +6,7 @@
 #ifndef LAB9_FAST_FINISH_CUH
 #define LAB9_FAST_FINISH_CUH
 
-#include "fast.cuh"
+#include "fast_ways.cuh"
 
 #include "device/vec.cuh"
 #include "tca_bme_parts.cuh"
@@ -49,6 +49,12 @@ static __device__ __forceinline__ void store_strip(const fast_product &p, int ro
         }
 }
 
+/* Of the strip whose sums are those of a slot of `group`. */
+static __device__ int first_row(const fast_product &p, int group, int slot)
+{
+    return (group * group_strips(p.A) + slot) * STRIP_ROWS;
+}
+
 /* Where a block leaves its part of a strip: 4 * TILES numbers a lane. It has parts of two groups at most:
  * of the last one, if that begins in it, and of the first one, if it does not. */
 template <int TILES>
@@ -59,27 +65,23 @@ static __device__ float *part_of(const fast_product &p, uint32_t block, bool beg
 }
 
 /* The block is done with its quads of `group`, which begins in it, and ends, or not: C, or what others
- * wait for. The sums are zero afterwards. */
+ * wait for. */
 template <int TILES, class H>
 static __device__ __forceinline__ void finish(const fast_product &p, int worker, int group,
                                               bool begins, bool ends,
-                                              float (&sum)[WARP_STRIPS][TILES][4])
+                                              const float (&sum)[WARP_STRIPS][TILES][4])
 {
 #pragma unroll
     for (int strip = 0; strip < WARP_STRIPS; strip++) {
         const int slot = WARP_STRIPS * worker + strip;
         if (begins && ends) {
-            store_strip<TILES, H>(p, (group * SLOTS + slot) * STRIP_ROWS, sum[strip]);
+            store_strip<TILES, H>(p, first_row(p, group, slot), sum[strip]);
         } else {
             float *const part = part_of<TILES>(p, blockIdx.x, begins, slot);
 #pragma unroll
             for (int n = 0; n < TILES; n++)
                 store_vector(part + n * 4 * LANES, sum[strip][n]);
         }
-#pragma unroll
-        for (int n = 0; n < TILES; n++)
-            for (int i = 0; i < 4; i++)
-                sum[strip][n][i] = 0;
     }
 }
 
@@ -113,17 +115,12 @@ static __device__ __forceinline__ void add_parts(const fast_product &p, uint32_t
 #pragma unroll
             for (int strip = 0; strip < WARP_STRIPS; strip++)
 #pragma unroll
-                for (int n = 0; n < TILES; n++) {
-                    sum[strip][n][0] += more[i][strip][n].x;
-                    sum[strip][n][1] += more[i][strip][n].y;
-                    sum[strip][n][2] += more[i][strip][n].z;
-                    sum[strip][n][3] += more[i][strip][n].w;
-                }
+                for (int n = 0; n < TILES; n++)
+                    add_to(sum[strip][n], more[i][strip][n]);
     }
 #pragma unroll
     for (int strip = 0; strip < WARP_STRIPS; strip++)
-        store_strip<TILES, H>(p, (group * SLOTS + WARP_STRIPS * worker + strip) * STRIP_ROWS,
-                              sum[strip]);
+        store_strip<TILES, H>(p, first_row(p, group, WARP_STRIPS * worker + strip), sum[strip]);
 }
 
 /* When the block has left all its parts, it says so to those who share its first and its last group, at

@@ -1,6 +1,6 @@
 /*
  * fast_kernel.cuh - the warps of the fast kernel that multiply: each goes through the steps of its
- * block with strips of its own, WARP_STRIPS of them.
+ * block with slots of its own, WARP_STRIPS of them.
  */
 #ifndef LAB9_FAST_KERNEL_CUH
 #define LAB9_FAST_KERNEL_CUH
@@ -16,13 +16,16 @@ template <int TILES, bool EVEN, class H> struct multiplier {
     uint32_t base;  /* address of shared memory */
     uint32_t table; /* the same, by a shuffle: else it is computed anew for each use */
     int worker;     /* the warp's number */
+    int way;        /* of its slots */
     bank_reader<EVEN> reader[WARP_STRIPS];
+    sums_handover<TILES> ways;
     float sum[WARP_STRIPS][TILES][4];
 
     __device__ multiplier(const fast_product &p, const fast_layout &at, unsigned char *shared,
                           int worker)
         : p(p), at(at), shared(shared), base(shared_address(shared)),
-          table(__shfl_sync(FULL_MASK, base, 0)), worker(worker), sum{}
+          table(__shfl_sync(FULL_MASK, base, 0)), worker(worker), way(worker / receivers(p)),
+          ways(p, at, shared, worker), sum{}
     {
     }
 
@@ -40,7 +43,7 @@ template <int TILES, bool EVEN, class H> struct multiplier {
 
     __device__ __forceinline__ void multiply(uint32_t stage, int quads)
     {
-        uint32_t x = stage + at.x + lane_id() * 16;
+        uint32_t x = stage + at.x + way * x_bytes(TILES) + lane_id() * 16;
         uint32_t masks = stage + mask_row(0, WARP_STRIPS * worker) * ROW_BYTES + lane_id() * 4;
         uint32_t mask[WARP_STRIPS];
         load_masks(masks, mask);
@@ -54,7 +57,7 @@ template <int TILES, bool EVEN, class H> struct multiplier {
             masks += SLOTS * ROW_BYTES;
             if (quads > 1) load_masks(masks, mask);
             multiply_quad<TILES, EVEN, H>(x, w, reader, sum);
-            x += x_bytes(TILES);
+            x += p.A.shape.ways * x_bytes(TILES);
         }
     }
     static __device__ __forceinline__ void load_masks(uint32_t at, uint32_t (&mask)[WARP_STRIPS])
@@ -62,6 +65,16 @@ template <int TILES, bool EVEN, class H> struct multiplier {
 #pragma unroll
         for (int strip = 0; strip < WARP_STRIPS; strip++)
             mask[strip] = load_shared<uint32_t>(at + strip * ROW_BYTES);
+    }
+
+    __device__ __forceinline__ void clear()
+    {
+#pragma unroll
+        for (int strip = 0; strip < WARP_STRIPS; strip++)
+#pragma unroll
+            for (int n = 0; n < TILES; n++)
+                for (int i = 0; i < 4; i++)
+                    sum[strip][n][i] = 0;
     }
 
     __device__ void run()
@@ -79,11 +92,14 @@ template <int TILES, bool EVEN, class H> struct multiplier {
                 if (lane_id() == 0) mbarrier_arrive((mbarrier *)(shared + at.empty) + turn.number);
                 turn.advance(p.stages);
             }
-            finish<TILES, H>(p, worker, group, block.place == 0, block.place + here == block.quads,
-                             sum);
+            ways.bring_together(sum);
+            if (ways.receives())
+                finish<TILES, H>(p, worker, group, block.place == 0,
+                                 block.place + here == block.quads, sum);
+            clear();
             block.advance(here);
         }
-        settle<TILES, H>(p, worker);
+        if (ways.receives()) settle<TILES, H>(p, worker);
     }
 };
 

@@ -24,14 +24,14 @@ static __device__ int64_t global_warp()
 
 /* A quad of one slot in the other format: a strip of a group there. */
 struct quad_bitmaps {
-    int group; /* -1: below the last row */
+    int group; /* -1: below the last row, or right of the last column */
     int strip; /* of that group */
-    __device__ quad_bitmaps(const tca_bme &from, const lane_major &m, int64_t quad, int slot)
+    __device__ quad_bitmaps(const tca_bme &from, const lane_major &m, int quad, int slot)
     {
-        const int64_t s = quad / m.quads * SLOTS + slot;
-        const bool inside = s < (int64_t)from.down * STRIPS;
-        group = inside ? (int)(s / STRIPS * from.across + quad % m.quads) : -1;
-        strip = (int)(s % STRIPS);
+        const slot_quad at(m, quad, slot);
+        const bool inside = at.strip < from.down * STRIPS && at.quad < from.across;
+        group = inside ? at.strip / STRIPS * from.across + at.quad : -1;
+        strip = at.strip % STRIPS;
     }
 };
 
@@ -64,7 +64,7 @@ static __global__ void masks_kernel(const __grid_constant__ tca_bme from,
     const int64_t all = (int64_t)m.groups * m.quads * SLOTS, w = global_warp();
     const int lane = lane_id();
     if (w >= all) return;
-    const quad_bitmaps at(from, m, w / SLOTS, (int)(w % SLOTS));
+    const quad_bitmaps at(from, m, (int)(w / SLOTS), (int)(w % SLOTS));
     uint32_t elements = 0;
     if (at.group >= 0) {
         const uint64_t *bitmaps =

@@ -2,22 +2,23 @@
  * lane_major.h - a pruned matrix in the order in which the lanes of a warp want it: lab 9's second
  * format, made from the first (tca_bme.h).
  *
- *     strip     16 rows, the height of an mma fragment; a group is 16 strips
+ *     strip     16 rows, the height of an mma fragment
  *     quad      a strip's part of 64 columns: four fragments of 16 x 16, eight elements each for a lane
  *     mask      32 bits for each quad and lane: which of the lane's 32 elements are stored
- *     step      so many quads of every strip of a group: what a block fetches with one copy
+ *     group     16 slots; of W ways, a group is 16 / W strips, and a strip's quads go to W slots in turn
+ *     step      so many quads of every slot of a group: what a block fetches with one copy
  *
  * Blocks share the quads of all groups evenly, in one line: group by group, columns from left to
  * right. So the format is made for a number of blocks, that of the GPU's multiprocessors.
  *
  * A step is one piece of memory, in rows of 128 bytes, 32 banks of shared memory side by side:
  *
- *     8 rows           notes: 16 bits for each strip and lane
- *     16 each quad     masks: a row a strip
+ *     8 rows           notes: 16 bits for each slot and lane
+ *     16 each quad     masks: a row a slot
  *     as many as need be   values
  *
- * Values fill the 32 banks from top to bottom, two to a word, one strip after the other. A lane has all its
- * values of a strip in one bank, which no other lane has for this strip: so a lane may look anywhere in
+ * Values fill the 32 banks from top to bottom, two to a word, one slot after the other. A lane has all its
+ * values of a slot in one bank, which no other lane has for this slot: so a lane may look anywhere in
  * it, and there is no bank conflict. The lane with the most values has the bank that is filled the least
  * so far, and so on; so all banks are filled alike, and hardly a row is lost. The note says which bank it
  * is, and how many values are above.
@@ -38,7 +39,8 @@ enum {
     QUAD_COLUMNS = 64,
     LANES = 32,
     ROW_BYTES = 4 * LANES,
-    SLOTS = 16,    /* strips of a group */
+    SLOTS = 16,    /* of a group */
+    MOST_WAYS = 4, /* 1, 2 or 4 */
     MOST_STEP = 4, /* quads: 16 * 4 * 32 elements are the most in a bank, and notes count to 2047 */
     MOST_BLOCKS = 192,
     EARLY_STEPS = 5,
@@ -51,6 +53,7 @@ enum {
 typedef struct lane_major_shape {
     int step;   /* quads, 1 to MOST_STEP */
     int blocks; /* 1 to MOST_BLOCKS */
+    int ways;   /* slots of a strip: 1, 2 or 4. Of more ways fewer blocks share a strip */
     /* Each lane stores an even number of a fragment's elements, if need be one that is zero: then its
      * values are whole words, which need no shifting. */
     bool even;
@@ -67,8 +70,8 @@ typedef struct block_start {
 typedef struct lane_major {
     lane_major_shape shape;
     int rows, cols;
-    int quads;     /* of a strip */
-    int groups;    /* of SLOTS strips */
+    int quads;     /* of a slot */
+    int groups;    /* of SLOTS slots */
     int steps;     /* of the block with the most */
     int most_rows; /* of a step */
     /* blocks * steps + 1: the row where each step begins. Steps that a block has not are empty. */

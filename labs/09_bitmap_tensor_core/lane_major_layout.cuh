@@ -9,7 +9,7 @@
 /* ---- the work ------------------------------------------------------------------------------------- */
 
 /* Quads are numbered in one line: number / quads is the group, number % quads the place in its
- * strips. `all` of them times MOST_BLOCKS are fewer than 2^32: see MOST_ELEMENTS in fast.cu. */
+ * slots. `all` of them times MOST_BLOCKS are fewer than 2^32: see MOST_ELEMENTS in fast.cu. */
 __host__ __device__ static inline uint32_t first_quad(uint32_t all, uint32_t blocks, uint32_t block)
 {
     return all * block / blocks;
@@ -21,10 +21,27 @@ __host__ __device__ static inline uint32_t owner_of(uint32_t all, uint32_t block
     return ((number + 1) * blocks - 1) / all;
 }
 
+/* Strips of a group. Slot number s has strip s % strips of it, and of that every quad that comes in
+ * turn s / strips. */
+__host__ __device__ static inline int group_strips(const lane_major &m)
+{
+    return SLOTS / m.shape.ways;
+}
+
+/* What a slot's quad of this number is in the matrix, which may end before it. */
+struct slot_quad {
+    int strip, quad;
+    __host__ __device__ slot_quad(const lane_major &m, int number, int slot)
+        : strip(number / m.quads * group_strips(m) + slot % group_strips(m)),
+          quad(number % m.quads * m.shape.ways + slot / group_strips(m))
+    {
+    }
+};
+
 /* Goes through the steps of a block. */
 struct step_cursor {
     int quads, step;
-    int quad, place; /* number of the step's first quad; the same in its strips */
+    int quad, place; /* number of the step's first quad; the same in its slots */
     int left;        /* quads of the block from there on */
 
     __host__ __device__ step_cursor(const lane_major &m, int block)
@@ -58,7 +75,7 @@ __host__ __device__ static inline int value_row(int quads)
     return NOTE_ROWS + quads * SLOTS;
 }
 
-/* Where a lane's values of a strip begin: what is above them in its bank, in halves of a word, and the
+/* Where a lane's values of a slot begin: what is above them in its bank, in halves of a word, and the
  * bank. */
 __host__ __device__ static inline uint16_t make_note(uint32_t above, uint32_t bank)
 {
@@ -131,8 +148,8 @@ __host__ static inline void lane_major_measure(const tca_bme *from, const lane_m
     m->shape = *shape;
     m->rows = from->rows;
     m->cols = from->cols;
-    m->quads = from->across;
-    m->groups = (strips + SLOTS - 1) / SLOTS;
+    m->quads = (from->across + shape->ways - 1) / shape->ways;
+    m->groups = (strips + group_strips(*m) - 1) / group_strips(*m);
     const int64_t all = (int64_t)m->groups * m->quads;
     if (m->shape.blocks > all) m->shape.blocks = (int)all;
     for (int b = 0; b < m->shape.blocks; b++) {

@@ -21,6 +21,7 @@ static cudaError_t prepare(spmm_plan *plan)
     static const int BLOCKS[] = {45, 1, 2};
     plan->tuning[TUNE_STEP] = 2 + plan->N / 33 % 3;
     plan->tuning[TUNE_EVEN] = plan->N % 2;
+    plan->tuning[TUNE_WAYS] = 1 << plan->N / 2 % 3;
     return fast_prepare(plan, BLOCKS[plan->N % 3]);
 }
 

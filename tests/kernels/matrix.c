@@ -234,8 +234,9 @@ static const struct {
 } REPEATED[] = {
     {9, 0, {0}, "one huge row"}, /* a row of three parts */
     {9, 0, {3}, "one huge row"},
-    {9, 1, {2, 0}, "one huge row"},
-    {9, 1, {4, 1}, "one huge row"},
+    {9, 1, {2, 0, 2}, "one huge row"},
+    {9, 1, {3, 0, 4}, "one huge row"},
+    {9, 1, {4, 1, 1}, "one huge row"},
     {10, 0, {0, 1, 32, 16, 1, 64, 0}, "one huge row"},
     {10, 0, {0, 0, 64, 16, 1, 64, 16}, "one huge row"},
     {10, 0, {2, 1, 32, 32, 1, 64, 0}, "one huge row"},

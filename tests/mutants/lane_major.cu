@@ -44,13 +44,13 @@ static __global__ void decode_kernel(const __grid_constant__ lane_major m, uint1
         for (int i = 0; i < at.count(); i++) {
             const uint32_t mask = step[mask_row(i, slot) * LANES + lane];
             const uint32_t elements = BUG == MASK_NOT_ROTATED ? mask : elements_of(mask);
-            const int q = at.quad + i;
+            const slot_quad quad(m, at.quad + i, slot);
             for (int n = 0; n < 32; n++) {
                 if (!(elements >> n & 1)) continue;
                 const int f = n / 8, e = n % 8;
-                const int strip_row = (q / m.quads * SLOTS + slot) * STRIP_ROWS;
-                const int row = strip_row + (row_in_strip(lane, e) ^ (BUG == ROWS_SWAPPED ? 8 : 0));
-                int column = q % m.quads * QUAD_COLUMNS;
+                const int row = quad.strip * STRIP_ROWS +
+                                (row_in_strip(lane, e) ^ (BUG == ROWS_SWAPPED ? 8 : 0));
+                int column = quad.quad * QUAD_COLUMNS;
                 if (BUG == COLUMNS_AS_IN_MEMORY) /* as mma has them */
                     column += f * 16 + e / 4 * 8 + lane % 4 * 2 + e % 2;
                 else
@@ -91,7 +91,7 @@ static size_t dense_bytes(const spmm_plan *plan)
 /* So that blocks have several steps. */
 static cudaError_t prepare(spmm_plan *plan)
 {
-    const lane_major_shape shape = {.step = 2, .blocks = 3, .even = true};
+    const lane_major_shape shape = {.step = 2, .blocks = 3, .ways = 2, .even = true};
     lane_major_state *s = (lane_major_state *)calloc(1, sizeof *s);
     plan->state = s;
     if (!s) return cudaErrorMemoryAllocation;

@@ -116,6 +116,7 @@ static uint32_t read_step(const reading *r, const uint32_t *step, int quad, int 
 {
     const uint16_t *notes = (const uint16_t *)step;
     const uint32_t *values = step + (8 + 16 * count) * LANES;
+    const int ways = r->m->shape.ways, strips = 16 / ways; /* of a group */
     uint32_t filled[LANES] = {0}, most = 0, least = UINT32_MAX, longest = 0;
     for (int slot = 0; slot < 16; slot++) {
         uint32_t next[LANES], used = 0;
@@ -126,7 +127,8 @@ static uint32_t read_step(const reading *r, const uint32_t *step, int quad, int 
             used |= UINT32_C(1) << bank;
             for (int q = quad; q < quad + count; q++)
                 at += read_quad(r, values + bank, step[(8 + 16 * (q - quad) + slot) * LANES + lane],
-                                q % r->m->quads, q / r->m->quads * 16 + slot, lane, at);
+                                q % r->m->quads * ways + slot / strips,
+                                q / r->m->quads * strips + slot % strips, lane, at);
             next[bank] = at;
             longest = at - filled[bank] > longest ? at - filled[bank] : longest;
         }
@@ -188,12 +190,14 @@ static void check_shape(const sample *s, const tca_bme *from, lane_major_shape s
 
 static void check(sample s)
 {
-    static const int BLOCKS[] = {1, 7, 132}, STEPS[] = {1, 2, 4};
+    static const int BLOCKS[] = {1, 7, 132}, STEPS[] = {1, 2, 4}, WAYS[] = {1, 2, 4, 4, 1, 2};
     tca_bme from = encode(&s);
     for (int n = 0; n < 6; n++)
         check_shape(&s, &from,
-                    (lane_major_shape){
-                        .step = STEPS[n % 3], .blocks = BLOCKS[(n + n / 3) % 3], .even = n % 2});
+                    (lane_major_shape){.step = STEPS[n % 3],
+                                       .blocks = BLOCKS[(n + n / 3) % 3],
+                                       .ways = WAYS[n],
+                                       .even = n % 2});
     tca_bme_destroy(&from);
     free(s.element);
 }
@@ -228,7 +232,7 @@ static void bytes_are_as_the_formula_expects(void **state)
     for (int i = 0; i < 4; i++) {
         const sample s = make(512, 1024, SPARSITIES[i], 3);
         const double expected = storage_bytes(STORAGE_LANE_MAJOR, s.rows, s.cols, SPARSITIES[i]);
-        const lane_major_shape shape = {.step = 2, .blocks = 1};
+        const lane_major_shape shape = {.step = 2, .blocks = 1, .ways = 1};
         tca_bme from = encode(&s);
         lane_major m;
         assert_int_equal(lane_major_create(&from, &shape, &m), cudaSuccess);
