@@ -13,7 +13,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-constexpr double MOST_ELEMENTS = 0x1p31; /* of the groups that hold the matrix */
+/* Of the groups that hold the matrix. With more ways than one they may hold four times as many zeros, which do
+ * not count: what 32 bits number are quads of slots, and rows of 64 values. */
+constexpr double MOST_ELEMENTS = 0x1p31;
 
 /* ---- the kernel --------------------------------------------------------------------------------------- */
 
@@ -161,7 +163,7 @@ static cudaError_t fill_state(spmm_plan *plan, int blocks, fast_state *s)
     bitmaps->values = NULL;
     const lane_major_shape &shape = s->A.shape;
     CUDA_TRY(allocate(&s->d_X, (size_t)s->A.quads * shape.ways * x_bytes(tiles) / sizeof(uint4)));
-    CUDA_TRY(allocate(&s->d_parts, (size_t)shape.blocks * 2 * SLOTS * tiles * 4 * LANES));
+    CUDA_TRY(allocate(&s->d_parts, (size_t)shape.blocks * 2 * SLOTS * slot_sums(tiles)));
     CUDA_TRY(allocate(&s->d_arrived, (size_t)s->A.groups * WORKERS));
     /* A multiprocessor runs both kernels at once only if it need not divide its memory anew. */
     CUDA_TRY(cudaFuncSetAttribute(spmm_order_X_kernel<__half>,

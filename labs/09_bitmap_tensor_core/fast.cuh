@@ -28,10 +28,10 @@ __host__ __device__ static inline unsigned x_bytes(int tiles)
     return QUAD_COLUMNS * 8 * tiles * 2;
 }
 
-/* A slot's sums: four numbers a tile and lane. */
-__host__ __device__ static inline unsigned sums_bytes(int tiles)
+/* How many sums a slot has: four a tile and lane. */
+__host__ __device__ static inline unsigned slot_sums(int tiles)
 {
-    return tiles * 4 * LANES * sizeof(float);
+    return tiles * 4 * LANES;
 }
 
 /* Bytes of shared memory, from its beginning; x from a stage's. Behind the rows of a step a stage has room
@@ -47,7 +47,7 @@ struct fast_layout {
         given = empty + MOST_STAGES * sizeof(mbarrier);
         taken = given + sizeof(mbarrier);
         sums = (taken + (unsigned)sizeof(mbarrier) + 127) / 128 * 128;
-        stages = sums + (SLOTS - group_strips(p.A)) * sums_bytes(tiles);
+        stages = sums + (SLOTS - group_strips(p.A)) * slot_sums(tiles) * (unsigned)sizeof(float);
         x = (p.A.most_rows + LOOK_AHEAD) * ROW_BYTES;
         stage_bytes = x + p.A.shape.step * p.A.shape.ways * x_bytes(tiles);
         total = stages + p.stages * stage_bytes;

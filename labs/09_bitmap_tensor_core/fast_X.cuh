@@ -23,7 +23,7 @@ template <class H> struct x_order {
     const uint64_t *used; /* bits: rows of B that count */
     int rows, N, column;  /* of B; the first column that is wanted */
     uint4 *X;
-    int quads; /* of B's rows */
+    int quads; /* of B's rows, up to a multiple of the ways */
     int tiles;
 };
 

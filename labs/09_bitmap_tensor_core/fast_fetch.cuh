@@ -77,16 +77,16 @@ static __device__ void start_stages(const fast_product &p, const fast_layout &at
         mbarrier_init((mbarrier *)(shared + at.empty) + i, WORKERS);
     }
     if (p.A.shape.ways > 1) {
-        mbarrier_init((mbarrier *)(shared + at.given), WORKERS - receivers(p));
-        mbarrier_init((mbarrier *)(shared + at.taken), receivers(p));
+        mbarrier_init((mbarrier *)(shared + at.given), WORKERS - receiving_warps(p));
+        mbarrier_init((mbarrier *)(shared + at.taken), receiving_warps(p));
     }
     mbarrier_publish();
     stage_filler<TILES>(p, at, shared).fetch_A(p.A.start[blockIdx.x].rows[0]);
 }
 
 /* All other copies: those of the first stages, and then every stage that is left is filled again. Copies are
- * done in the order in which they are asked for: so the first step's X goes before what later steps need, which
- * would take some 5 us. One thread. */
+ * done in the order in which they are asked for: so the first step's X goes before what later steps need. One
+ * thread. */
 template <int TILES>
 static __device__ void keep_fetching(const fast_product &p, const fast_layout &at,
                                      unsigned char *shared)

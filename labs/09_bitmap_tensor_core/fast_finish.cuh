@@ -61,7 +61,7 @@ template <int TILES>
 static __device__ float *part_of(const fast_product &p, uint32_t block, bool begins, int slot)
 {
     const uint32_t part = (block * 2 + begins) * SLOTS + slot;
-    return p.parts + (size_t)part * (TILES * 4 * LANES) + lane_id() * 4;
+    return p.parts + (size_t)part * slot_sums(TILES) + lane_id() * 4;
 }
 
 /* The block is done with its quads of `group`, which begins in it, and ends, or not: C, or what others

@@ -24,7 +24,7 @@ template <int TILES, bool EVEN, class H> struct multiplier {
     __device__ multiplier(const fast_product &p, const fast_layout &at, unsigned char *shared,
                           int worker)
         : p(p), at(at), shared(shared), base(shared_address(shared)),
-          table(__shfl_sync(FULL_MASK, base, 0)), worker(worker), way(worker / receivers(p)),
+          table(__shfl_sync(FULL_MASK, base, 0)), worker(worker), way(worker / receiving_warps(p)),
           ways(p, at, shared, worker), sum{}
     {
     }

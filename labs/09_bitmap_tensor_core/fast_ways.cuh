@@ -12,7 +12,7 @@
 #include "device/vec.cuh"
 
 /* Warps that receive: a slot of theirs is the strip of that number. */
-__host__ __device__ static inline int receivers(const fast_product &p)
+__host__ __device__ static inline int receiving_warps(const fast_product &p)
 {
     return WORKERS / p.A.shape.ways;
 }
@@ -34,8 +34,8 @@ template <int TILES> struct sums_handover {
     __device__ sums_handover(const fast_product &p, const fast_layout &at, unsigned char *shared,
                              int worker)
         : given((mbarrier *)(shared + at.given)), taken((mbarrier *)(shared + at.taken)),
-          sums((float4 *)(shared + at.sums) + lane_id()), worker(worker), receivers(::receivers(p)),
-          parity(0)
+          sums((float4 *)(shared + at.sums) + lane_id()), worker(worker),
+          receivers(receiving_warps(p)), parity(0)
     {
     }
     __device__ bool receives() const { return worker < receivers; }

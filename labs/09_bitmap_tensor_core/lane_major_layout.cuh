@@ -65,7 +65,7 @@ struct step_cursor {
 
 /* ---- a step ---------------------------------------------------------------------------------------- */
 
-/* Its row with the masks of a quad of a strip, and the first one with values. */
+/* Its row with the masks of a quad of a slot, and the first one with values. */
 __host__ __device__ static inline int mask_row(int quad, int slot)
 {
     return NOTE_ROWS + quad * SLOTS + slot;

@@ -14,7 +14,7 @@ setup() {
     esac
     [ -x "$PROGRAMS/lab8" ] || skip "$PROGRAMS/lab8 is not built"
     cd "$BATS_TEST_TMPDIR" || return
-    ln -s "$PROGRAMS/lab8" "$PROGRAMS/lab10" .
+    ln -s "$PROGRAMS/lab8" "$PROGRAMS/lab9" "$PROGRAMS/lab10" .
     unset SPMM_DATA_DIR
     export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/cache
 }
@@ -75,6 +75,15 @@ rows_of() {
     [ "${BACKEND:-simt}" = simt ] || skip "instruments are of the CPU backend"
     ./lab8 rand:rows=300,deg=9,skew=1.2 24,33 --vs none --memcheck --racecheck
     ./lab8 rand:rows=9,cols=70000,deg=3000 64 --vs none --memcheck --racecheck
+}
+
+# Of 132 blocks each has several groups: what slots give in one is not overwritten by the next.
+@test "lab 9: nothing found where slots share a strip and blocks have several groups" {
+    [ "${BACKEND:-simt}" = simt ] || skip "instruments are of the CPU backend"
+    [ -x lab9 ] || skip "$PROGRAMS/lab9 is not built"
+    for ways in 2 4; do
+        ./lab9 weights:rows=40000,cols=64,sparsity=0.99 8 --vs none --set WAYS=$ways --precision fp16 --memcheck --racecheck
+    done
 }
 
 # family PRECISION DATASET N: whose kernel lab 10 runs.

@@ -1,7 +1,8 @@
 /*
  * fast.cu - a contender for the kernel matrix: lab 9's fast kernel with one or two blocks, each of which has
- * several groups of strips, and more steps than fit into shared memory at once; and with 45, so that groups
- * begin within a block and still have more parts than are added in one batch.
+ * several groups, and more steps than fit into shared memory at once; and with 45, so that groups begin within
+ * a block and still have more parts than are added in one batch. Each with any number of slots for a strip: what
+ * these hand over when a group ends must not wait for the next, nor be lost where a group is shared by blocks.
  */
 #include "labs/09_bitmap_tensor_core/fast.h"
 
@@ -15,14 +16,23 @@ static const spmm_contender *lab9(void)
     return (const spmm_contender *)c;
 }
 
-/* Each width has another step, and number of blocks. */
+/* Behind those of the lab, which stand where the lab looks for them. */
+enum { BLOCKS = TUNE_WAYS + 1 };
+
+/* For one column, where no setting is swept: what the swept ones leave out. */
+static void choose(const row_stats *stats, int N, int *tuning)
+{
+    (void)stats;
+    (void)N;
+    tuning[TUNE_STEP] = 2;
+    tuning[TUNE_EVEN] = 1;
+    tuning[TUNE_WAYS] = 2;
+    tuning[BLOCKS] = 2;
+}
+
 static cudaError_t prepare(spmm_plan *plan)
 {
-    static const int BLOCKS[] = {45, 1, 2};
-    plan->tuning[TUNE_STEP] = 2 + plan->N / 33 % 3;
-    plan->tuning[TUNE_EVEN] = plan->N % 2;
-    plan->tuning[TUNE_WAYS] = 1 << plan->N / 2 % 3;
-    return fast_prepare(plan, BLOCKS[plan->N % 3]);
+    return fast_prepare(plan, plan->tuning[BLOCKS]);
 }
 
 static cudaError_t run16(const spmm_plan *plan, const void *B, void *C, cudaStream_t stream)
@@ -39,7 +49,12 @@ static spmm_contender few_blocks = {
     .base = {.lab = 109,
              .name = "the fast kernel with other numbers of blocks",
              .precision = PRECISION_FP16,
-             .min_compute_capability = 90},
+             .min_compute_capability = 90,
+             .tunables = {{"STEP", "as the lab's", {3}, 1},
+                          {"EVEN", "as the lab's", {0}, 1},
+                          {"WAYS", "as the lab's", {1, 2, 4}, 3},
+                          {"BLOCKS", "of the whole grid", {1, 2, 45}, 3}}},
+    .choose = choose,
     .prepare = prepare,
     .run16 = run16,
     .release = release,
