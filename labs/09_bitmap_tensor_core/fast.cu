@@ -200,7 +200,7 @@ static void choose(const row_stats *stats, int N, int *tuning)
     const double quads = (double)stats->rows * stats->cols / SHARE; /* of a block */
     const bool few = quads < 50;
     tuning[TUNE_STEP] = few ? 2 : quads < 90 || stats->density > 0.55 ? 3 : 4;
-    tuning[TUNE_WAYS] = few ? 2 : 1;
+    tuning[TUNE_WAYS] = few && stats->cols >= 16 * QUAD_COLUMNS ? 2 : 1;
     tuning[TUNE_EVEN] = stats->density < (few || N > 16 ? 0.45 : 0.38);
 }
 
