@@ -10,9 +10,10 @@
  * back of one and the front of the next. Which half goes where is a selector for the byte permutation,
  * out of a table of 16 for the front and 16 for the back, by the four bits of the mask. One word of a
  * front or back has its values in one word of the bank, so that the permutation can take its zeros from
- * a register that is zero; the other may need both words. A back's zeros there are made by a mask. A
- * front needs zeros only if it has three values at most: then the fourth half, which belongs to what
- * follows, is cleared before, and serves as zero.
+ * a register that is zero; the other may need both words. If it needs a zero, three values are stored at most: the
+ * half that is farthest from the border belongs to somebody else. The permutation can also fill a byte with
+ * copies of a top bit, so of that half only a top bit need be cleared. Which, says the selector itself: a digit
+ * from 8 on asks for copies, and the top bits of digits 1 and 3 lie where those of bytes are.
  *
  * The table's entries have 8 bytes: 16 of them lie in 32 banks, so lanes never conflict, whatever their
  * bits are. Neither do they in the values, since every lane has a bank of its own.
@@ -34,9 +35,7 @@ constexpr int WORKERS = SLOTS / WARP_STRIPS; /* warps that multiply */
 
 /* ---- the table ------------------------------------------------------------------------------------ */
 
-/* Of a front: `one` has, low, the selector of the word with one source, and high, what the fourth half is
- * masked with; `other` the selector of the other word. Of a back: `one` has, low, the selector of the
- * word with one source, and high, that of the other; `other` the other word's mask. */
+/* Selectors of a front, or of a back: of the word that has one source, and, in both halves, of the other one. */
 struct table_entry {
     uint32_t one, other;
 };
@@ -49,24 +48,31 @@ static __device__ uint32_t half_selector(int place, int to)
     return (uint32_t)(2 * place | (2 * place + 1) << 4) << 8 * to;
 }
 
-/* The entry for fronts (entry < 16) or backs with elements `entry % 16`. */
+/* Fills that half with copies of the top bit of a byte of the window. */
+static __device__ uint32_t copies_selector(int byte, int to)
+{
+    return (0x88u | byte | byte << 4) << 8 * to;
+}
+
+/* The entry for fronts (entry < 16) or backs with elements `entry % 16`. A front has zeros for its other word
+ * in half 3 of the window, bytes 6 and 7, a back in half 0: the first byte for the word's lower half, the second for
+ * the upper. */
 static __device__ table_entry make_entry(int entry)
 {
     const bool back = entry >= 16;
-    uint32_t one = 0, other = 0, keep = 0;
+    uint32_t one = 0, other = 0;
     int place = back ? 4 - __popc(entry % 16) : 0; /* in the window of four halves */
     for (int i = 0; i < 4; i++) {
         const bool stored = entry >> i & 1, has_one_source = i / 2 == back;
         if (has_one_source) /* halves 0 and 1 of a front, 2 and 3 of a back; else the second source */
             one |= half_selector(stored ? place % 2 : 2, i % 2);
-        else {
-            other |= half_selector(stored ? place : 3, i % 2);
-            if (stored) keep |= 0xffffu << 16 * (i % 2);
-        }
+        else if (stored)
+            other |= half_selector(place, i % 2);
+        else
+            other |= copies_selector((back ? 0 : 6) + i % 2, i % 2);
         place += stored;
     }
-    if (back) return {one | other << 16, keep};
-    return {one | (entry == 15 ? 0xffff0000u : 0), other};
+    return {one, other | other << 16};
 }
 
 /* ---- a lane's place in its bank --------------------------------------------------------------------- */
@@ -76,14 +82,14 @@ static __device__ table_entry make_entry(int entry)
 constexpr uint32_t HALF_STEP = ROW_BYTES / 2;
 
 template <bool EVEN> struct bank_reader {
-    uint32_t bank; /* 4 * number */
+    uint32_t bank; /* 4 * number; if EVEN, `at` has it */
     uint32_t at;   /* address of a bank's first row + HALF_STEP * halves */
     uint32_t front[2];
 
     /* The five words around the row of `place`: the row itself is word[2]. */
     __device__ __forceinline__ void look(uint32_t place, uint32_t (&word)[5]) const
     {
-        const uint32_t address = (place & ~(ROW_BYTES - 1u)) | bank;
+        const uint32_t address = EVEN ? place : (place & ~(ROW_BYTES - 1u)) | bank;
 #pragma unroll
         for (int i = 0; i < (EVEN ? 4 : 5); i++)
             word[i] = load_shared<uint32_t>(address + (i - LOOK_BACK) * ROW_BYTES);
@@ -101,7 +107,7 @@ template <bool EVEN> struct bank_reader {
     {
         uint32_t word[5];
         bank = 4 * number;
-        at = first_row + HALF_STEP * halves;
+        at = first_row + HALF_STEP * halves + (EVEN ? bank : 0);
         look(at, word);
         set_front(word, 16 * halves);
     }
@@ -122,12 +128,12 @@ static __device__ __forceinline__ void look_at_quad(uint32_t table, uint32_t mas
                                                     bank_reader<EVEN> &reader, quad_words &w)
 {
     constexpr uint32_t NIBBLES = 0x78787878; /* 8 * 15 in each byte */
-    const uint32_t fronts = mask & NIBBLES, backs = __funnelshift_r(mask, mask, 4) & NIBBLES;
+    const uint32_t fronts = mask << 3 & NIBBLES, backs = mask >> 1 & NIBBLES;
     const uint32_t begin = reader.at, shift = begin / (HALF_STEP / 16);
 #pragma unroll
     for (int f = 0; f < 4; f++) {
-        const uint32_t upto = f == 3 ? ~0u : ((256u << 8 * f) - 1) << FIRST_BIT;
-        const uint32_t halves = __popc(mask & upto);
+        /* Of this fragment and those before. */
+        const uint32_t halves = __popc(mask << (24 - 8 * f));
         reader.at = begin + HALF_STEP * halves;
         w.shift[f] = shift + 16 * halves;
         reader.look(reader.at, w.word[f]);
@@ -147,8 +153,8 @@ static __device__ __forceinline__ void decode(const quad_words &w, int f, bank_r
     const uint32_t back1 = EVEN ? word[1] : __funnelshift_r(word[1], word[2], w.shift[f]);
     const uint2 front = w.front[f], back = w.back[f];
     a[0] = select_bytes(reader.front[0], 0, front.x);
-    a[1] = select_bytes(reader.front[0], reader.front[1] & (front.x | 0xffff), front.y);
-    a[2] = select_bytes(back0, back1, back.x >> 16) & back.y;
+    a[1] = select_bytes(reader.front[0], reader.front[1] & ~(front.y & 0x80800000), front.y);
+    a[2] = select_bytes(back0 & ~(back.y & 0x8080), back1, back.y);
     a[3] = select_bytes(back1, 0, back.x);
     reader.set_front(word, w.shift[f]);
 }

@@ -76,7 +76,7 @@ static __global__ void masks_kernel(const __grid_constant__ tca_bme from,
             }
     }
     if (m.shape.even) elements = made_even(elements);
-    e.masks[w * LANES + lane] = mask_of(elements);
+    e.masks[w * LANES + lane] = elements;
 }
 
 /* ---- who reads which bank ------------------------------------------------------------------------- */
@@ -156,9 +156,8 @@ static __device__ void write_values(const tca_bme &from, const quad_bitmaps &str
             rank[lane] += __popcll(bitmaps[i]);
     }
     __syncwarp();
-    const uint32_t elements = elements_of(mask);
     for (int n = 0; n < 32; n++) {
-        if (!(elements >> n & 1)) continue;
+        if (!(mask >> n & 1)) continue;
         const int which = bitmap_of(lane, n / 16, n % 8 / 2 % 2);
         const uint64_t bitmap = bitmaps[first + which];
         const int bit = bit_in_bitmap(lane, n / 8, n % 8);

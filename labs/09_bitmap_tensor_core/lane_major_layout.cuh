@@ -108,21 +108,7 @@ __host__ __device__ static inline int column_in_quad(int lane, int fragment, int
     return fragment / 2 * 32 + lane % 4 * 8 + fragment % 2 * 4 + i / 4 * 2 + i % 2;
 }
 
-/* The element's bit is number 8 f + i + 3 of the mask, modulo 32: the first four of a fragment, and,
- * when the mask is rotated by four, the last four, lie where eight times their number is an address of
- * the table (fast_decode.cuh). */
-constexpr int FIRST_BIT = 3;
-__host__ __device__ static inline uint32_t mask_of(uint32_t elements)
-{
-    return elements << FIRST_BIT | elements >> (32 - FIRST_BIT);
-}
-/* Bit 8 f + i is the element's. */
-__host__ __device__ static inline uint32_t elements_of(uint32_t mask)
-{
-    return mask >> FIRST_BIT | mask << (32 - FIRST_BIT);
-}
-
-/* With one more element where a fragment has an odd number. */
+/* The element's bit in the mask is number 8 f + i. With one more element where a fragment has an odd number. */
 __host__ __device__ static inline uint32_t made_even(uint32_t elements)
 {
     uint32_t odd = elements ^ elements >> 4;

@@ -14,7 +14,7 @@ enum bug {
     HEALTHY_LANE_MAJOR,
     BANKS_STAY,
     PLACES_STAY,
-    MASK_NOT_ROTATED,
+    HALVES_SWAPPED,
     ROWS_SWAPPED,
     COLUMNS_AS_IN_MEMORY,
     ZEROS_NOT_COUNTED,
@@ -43,7 +43,7 @@ static __global__ void decode_kernel(const __grid_constant__ lane_major m, uint1
         uint32_t half = BUG == PLACES_STAY ? 0 : above_of(note);
         for (int i = 0; i < at.count(); i++) {
             const uint32_t mask = step[mask_row(i, slot) * LANES + lane];
-            const uint32_t elements = BUG == MASK_NOT_ROTATED ? mask : elements_of(mask);
+            const uint32_t elements = BUG == HALVES_SWAPPED ? mask >> 16 | mask << 16 : mask;
             const slot_quad quad(m, at.quad + i, slot);
             for (int n = 0; n < 32; n++) {
                 if (!(elements >> n & 1)) continue;
@@ -136,7 +136,7 @@ static cudaError_t run16(const spmm_plan *plan, const void *B, void *C, cudaStre
 LANE_MAJOR_MUTANT(HEALTHY_LANE_MAJOR, NULL)
 LANE_MAJOR_MUTANT(BANKS_STAY, "wrong values")
 LANE_MAJOR_MUTANT(PLACES_STAY, "wrong values")
-LANE_MAJOR_MUTANT(MASK_NOT_ROTATED, "wrong values")
+LANE_MAJOR_MUTANT(HALVES_SWAPPED, "wrong values")
 LANE_MAJOR_MUTANT(ROWS_SWAPPED, "wrong values")
 LANE_MAJOR_MUTANT(COLUMNS_AS_IN_MEMORY, "wrong values")
 LANE_MAJOR_MUTANT(ZEROS_NOT_COUNTED, "wrong values")
