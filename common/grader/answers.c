@@ -68,7 +68,7 @@ found attempt_predict(const attempt *a, const test *t)
         const double got = strtod(all[i].text, &end);
         if (end == all[i].text) return found_of(0, "no number");
         const bool right = fabs(got - want) <= tolerance;
-        return found_of(right ? 1 : 0, "%g is %s", got, right ? "right" : "not it");
+        return found_of(right ? 1 : 0, "%.10g is %s", got, right ? "right" : "not it");
     }
     return found_of(0, "no such line in answers.txt");
 }

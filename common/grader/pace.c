@@ -168,11 +168,11 @@ static found judge(const attempt *a, const test *t, const racer *reference, cons
     const race_verdict v = pace_judge(reference, submission, wanted);
     *speed = v.speed;
     return found_of(v.share,
-                    "%.2f times as fast as the reference (%.4g ms a run, it takes %.4g); its own "
-                    "turns differ by %.1f %%, so that %.1f %% are added; points from %g, all of "
-                    "them at %g",
+                    "%.2f times as fast as the reference (%.4g ms a run, it takes %.4g); the turns "
+                    "of the reference differ by %.1f %%, so that this counts as %.2f; points from "
+                    "%g, all of them at %g",
                     v.speed, pace_ms(submission), pace_ms(reference), 100 * v.spread,
-                    100 * v.credit, wanted.zero, wanted.full);
+                    v.speed * (1 + v.credit), wanted.zero, wanted.full);
 }
 
 found attempt_time(const attempt *a, const test *t, bool right, double *speed)

@@ -10,13 +10,13 @@ LAB = 5
 
 
 def draw(results, knob, N, experiment, kernel):
-    """`knob` (SPLIT) at `N` columns, of the rows of spmm-lab5-sweep*.csv. On the left the other settings are
-    the fastest that were measured with every value of the knob; on the right also those of the published
-    kernel, `kernel` ({"LANES": 32}). `experiment` (E1.3) has the published means."""
+    """`knob` (SPLIT) at `N` columns, of the rows of spmm-lab5-sweep*.csv. On the left the other settings are the
+    fastest of each graph, among those that every graph was measured with; on the right also those of the
+    published kernel, `kernel` ({"LANES": 32}), if there are others. `experiment` (E1.3) has the published means."""
     rows = results.rows(f"spmm-lab{LAB}-sweep*.csv", lab=LAB, N=N, l2="warm", precision="fp32")
     names = suite.names(rows)
     vendor = suite.times(results.rows("spmm.csv", lab=0, N=N, dataset=list(names), **suite.PLAIN))["default"]
-    swept = {graph: _sweep([row for row in rows if row["dataset"] == graph], knob) for graph in names}
+    swept = _common({graph: _sweep([row for row in rows if row["dataset"] == graph], knob) for graph in names})
     values = sorted({value for graph in swept for others in swept[graph].values() for value in others})
     if len(values) < 2:
         raise suite.Missing(f"no rows of lab {LAB} at N = {N} that differ in {knob} alone in {results.folder}")
@@ -32,8 +32,10 @@ def draw(results, knob, N, experiment, kernel):
     _name_ends(left, len(values) - 1, {name: fastest[graph].get(values[-1]) for graph, name in names.items()})
 
     theirs = {graph: _fastest(swept[graph], kernel) for graph in names}
-    said = ", ".join(f"{other} {value}" for other, value in kernel.items())
-    for times, look, label in ((fastest, "-", "other settings the fastest"), (theirs, "--", said)):
+    curves = [(fastest, "-", _said(swept, kernel))]
+    if theirs != fastest:
+        curves.append((theirs, "--", ", ".join(f"{other} {value}" for other, value in kernel.items())))
+    for times, look, label in curves:
         means = {values.index(value): suite.geomean([vendor[graph] / times[graph][value] for graph in names])
                  for value in values if all(value in times[graph] and graph in vendor for graph in names)}
         right.plot(means.keys(), means.values(), **{**line, "linestyle": look, "label": f"lab {LAB}, {label}"})
@@ -42,7 +44,7 @@ def draw(results, knob, N, experiment, kernel):
     shown = [value for value in values if value in means]
     right.plot([values.index(value) for value in shown], [means[value] for value in shown],
                label=f"{suite.published_on(published)}, 13 graphs", **suite.PUBLISHED_DOT)
-    right.set_ylim(bottom=0)
+    right.set_ylim(0, 1.05 * right.dataLim.ymax)
     right.axhspan(0, 1, color=suite.VENDOR_WINS, linewidth=0, zorder=0)
     right.axhline(1, color="black", linewidth=0.8, zorder=1)
     right.set_ylabel("times as fast as cuSPARSE's default\n(grey: cuSPARSE is faster)")
@@ -68,6 +70,20 @@ def _sweep(rows, knob):
             own[value] = min(time, own.get(value, time))
     values = {value for own in found.values() for value in own}
     return {others: dict(sorted(own.items())) for others, own in found.items() if len(own) == len(values)}
+
+
+def _common(swept):
+    """Of {graph: sweep} what all have: a graph that was measured with more would have a lead in the mean."""
+    common = set.intersection(*(set(sweep) for sweep in swept.values())) if swept else set()
+    return {graph: {others: own for others, own in sweep.items() if others in common} for graph, sweep in swept.items()}
+
+
+def _said(swept, names):
+    """What the fastest of a graph had to choose from: "C 1, LANES 32, the fastest SPLIT"."""
+    found = {name: sorted({dict(others)[name] for sweep in swept.values() for others in sweep}) for name in names}
+    fixed = [f"{name} {values[0]}" for name, values in found.items() if len(values) == 1]
+    free = [name for name, values in found.items() if len(values) > 1]
+    return ", ".join(fixed + (["the fastest " + " and ".join(free)] if free else []))
 
 
 def _fastest(sweep, wanted):

@@ -91,6 +91,14 @@ print(knob._fastest(sweep, {}), knob._fastest(sweep, {"C": 1}))'
     [ "$output" = "{64: 3.0, 128: 1.0} {64: 4.0, 128: 5.0}" ]
 }
 
+@test "only settings that every graph was measured with are compared, and the legend names them" {
+    figures_module 'import knob
+few = {(("C", 1), ("LANES", 32)): {64: 4.0}, (("C", 2), ("LANES", 32)): {64: 3.0}}
+common = knob._common({"ddi": few, "arxiv": {**few, (("C", 4), ("LANES", 8)): {64: 1.0}}})
+print(knob._fastest(common["arxiv"], {}), knob._said(common, ["C", "LANES"]))'
+    [ "$output" = "{64: 3.0} LANES 32, the fastest C" ]
+}
+
 @test "the gather limit is the one of the harness, which wrote roofline_share" {
     figures_module 'import gather, suite
 results = suite.Results("report/results/h200")
