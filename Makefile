@@ -424,11 +424,11 @@ $(patsubst common/grader/%.c,$(OUT)/%,$(GRADE_MAINS)): $(OUT)/%: $(OUT)/common/g
 	$(link)
 $(OUT)/common/grader/grade.c.o: private CFLAGS_ALL += -DBUILD_FOLDER='"$(BUILD)"'
 $(OUT)/tests/unit/test_grader: $(call object,$(GRADE_SOURCES) common/grader/seal.c)
-# For the grader's own use, as are the rules below.
-lab-objects: FORCE $(ALL_LAB_OBJECTS) $(if $(TWINS),$(call traced,$(ALL_LAB_OBJECTS)))
+# For the grader's own use, as are the rules below. It says of what KINDS something is run: plain, traced.
+lab-objects: FORCE $(if $(filter plain,$(KINDS)),$(ALL_LAB_OBJECTS)) $(if $(filter traced,$(KINDS)),$(call traced,$(ALL_LAB_OBJECTS)))
 # Beside a GPU: counters and checks are the CPU backend's.
 traced-runner: FORCE
-	$(Q)$(MAKE) -s BACKEND=simt LAB=$(LAB) $(addprefix $(BUILD)/simt/,grader/lab$(LAB) traced/grader/lab$(LAB))
+	$(Q)$(MAKE) -s BACKEND=simt LAB=$(LAB) $(BUILD)/simt/traced/grader/lab$(LAB)
 own = $(call object,$(wildcard $(call lab_folder,$(1))/*.cu))
 # On a GPU: the runner stands before CUDA's copies (common/grader/copies.c).
 ifeq ($(BACKEND),cuda)
@@ -454,7 +454,7 @@ $(WORK)/reference/traced: $(OUT)/traced/grader/lab$(LAB)
 $(WORK)/reference/%:
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
-graded-runners: FORCE $(foreach k,plain $(if $(TWINS),traced),$(WORK)/runner/$(k) $(WORK)/reference/$(k))
+graded-runners: FORCE $(foreach k,$(KINDS),$(WORK)/runner/$(k) $(WORK)/reference/$(k))
 endif
 
 -include $(shell find $(OUT) -name '*.d' 2>/dev/null)

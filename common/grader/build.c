@@ -4,6 +4,7 @@
 #include "harness/timing.h"
 
 #include <fcntl.h>
+#include <omp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -11,6 +12,18 @@
 
 /* The compiler is slower than what it compiles: so many times the patience with a program. */
 enum { COMPILER = 3 };
+
+/* A job of nvcc's is four processes at once: nvcc, a shell, gcc, cc1plus. Twice that is set aside for
+ * each, so that make and the walls have room, and what else a grader that is not root runs as the same
+ * user. Memory is limited for each process: a job more is as much more that a submission may take. */
+enum { COMPILE_PROCESSES = 64, JOB_PROCESSES = 2 * 4 };
+
+/* Beyond the processors there are, jobs only wait for each other. */
+static int jobs(void)
+{
+    const int processors = omp_get_num_procs(), most = COMPILE_PROCESSES / JOB_PROCESSES;
+    return processors < most ? processors : most;
+}
 
 /* The first line of WORK/log that says what is wrong, else its last one. */
 static void reason(const attempt *a, char *text, size_t bytes)
@@ -52,18 +65,24 @@ static bool trusted(const attempt *a, const char *const *argv)
     return pid > 0 && WIFEXITED(how) && WEXITSTATUS(how) == 0;
 }
 
+/* What both makes of a build are told: where they differ the second compiles the staff's objects again. */
+typedef struct settings {
+    char backend[32];
+    char arch[128]; /* in confinement no device is in sight to ask */
+    char cuda_home[4200];
+    char kinds[32];
+} settings;
+
 /* make in the staged tree, which holds the submission's sources: they may want to read files, or to
  * keep the compiler busy for ever. */
-static bool compile(const attempt *a, const char *for_backend, char *how, size_t bytes)
+static bool compile(const attempt *a, const settings *s, char *how, size_t bytes)
 {
-    char folder[4096], backend[32], arch[128], cuda_home[4200];
+    char folder[4096], parallel[16];
     confined c;
     error_text error;
-    snprintf(backend, sizeof backend, "BACKEND=%s", for_backend);
-    snprintf(arch, sizeof arch, "ARCH=%s", a->arch); /* no device is in sight there to ask */
-    snprintf(cuda_home, sizeof cuda_home, "CUDA_HOME=%s", a->cuda_home ? a->cuda_home : "auto");
-    const char *const argv[] = {"/usr/bin/make", "-s",          "-j4", backend, arch,
-                                cuda_home,       "lab-objects", NULL};
+    snprintf(parallel, sizeof parallel, "-j%d", jobs());
+    const char *const argv[] = {"/usr/bin/make", "-s",     parallel,      s->backend, s->arch,
+                                s->cuda_home,    s->kinds, "lab-objects", NULL};
     const task t = {.argv = argv,
                     .folder = attempt_path(a, "tree", folder, sizeof folder),
                     .writes = true,
@@ -71,7 +90,7 @@ static bool compile(const attempt *a, const char *for_backend, char *how, size_t
                     .channel = -1,
                     .output = open_log(a),
                     .limits = {.cpu_seconds = (int)(COMPILER * a->patience),
-                               .processes = 64,
+                               .processes = COMPILE_PROCESSES,
                                .open_files = 256,
                                .memory_bytes = (size_t)4 << 30,
                                .file_bytes = 64 << 20}};
@@ -83,18 +102,23 @@ static bool compile(const attempt *a, const char *for_backend, char *how, size_t
     return status == 0;
 }
 
-/* Objects and runners for one backend, in WORK/backend. */
-static found build_for(const attempt *a, const char *name)
+/* Objects and runners for one backend, in WORK/backend, of the kinds that tests run there. */
+static found build_for(const attempt *a, const char *backend, const char *kinds)
 {
-    char text[500], how[200], backend[32], lab[32], work[4200], programs[4200], arch[128];
-    snprintf(backend, sizeof backend, "BACKEND=%s", name);
+    char text[500], how[200], lab[32], work[4200], programs[4200];
+    settings s;
+    snprintf(s.backend, sizeof s.backend, "BACKEND=%s", backend);
+    snprintf(s.arch, sizeof s.arch, "ARCH=%s", a->arch);
+    snprintf(s.cuda_home, sizeof s.cuda_home, "CUDA_HOME=%s", a->cuda_home ? a->cuda_home : "auto");
+    snprintf(s.kinds, sizeof s.kinds, "KINDS=%s", kinds);
     snprintf(lab, sizeof lab, "LAB=%d", a->lab);
-    snprintf(work, sizeof work, "WORK=%s/%s", a->work, name);
-    snprintf(programs, sizeof programs, "%s/%s", a->build, name);
-    const char *const look[] = {"scripts/grade-look", a->work, a->lab_folder, programs, NULL};
-    snprintf(arch, sizeof arch, "ARCH=%s", a->arch); /* else make compiles all again for another */
-    const char *const link[] = {"make", "-s", backend, arch, lab, work, "graded-runners", NULL};
-    if (!compile(a, name, how, sizeof how)) {
+    snprintf(work, sizeof work, "WORK=%s/%s", a->work, backend);
+    snprintf(programs, sizeof programs, "%s/%s", a->build, backend);
+    const char *const look[] = {
+        "scripts/grade-look", a->work, a->lab_folder, programs, kinds, NULL};
+    const char *const link[] = {"make",  "-s", s.backend, s.arch,           s.cuda_home,
+                                s.kinds, lab,  work,      "graded-runners", NULL};
+    if (!compile(a, &s, how, sizeof how)) {
         reason(a, text, sizeof text);
         return found_of(0, "does not compile%s%s: %s", strstr(how, "exit") ? "" : ", ",
                         strstr(how, "exit") ? "" : how, text);
@@ -120,7 +144,8 @@ found attempt_build(const attempt *a)
         reason(a, text, sizeof text);
         return found_of(0, "refused: %s", text);
     }
-    const found f = build_for(a, device_backend());
     /* The instruments are the CPU backend's, wherever results and times come from. */
-    return f.share == 1 && device_keeps_time() ? build_for(a, "simt") : f;
+    if (!device_keeps_time()) return build_for(a, device_backend(), "plain traced");
+    const found f = build_for(a, device_backend(), "plain");
+    return f.share == 1 ? build_for(a, "simt", "traced") : f;
 }

@@ -120,15 +120,21 @@ answer() {
 # ---- what a submission earns ---------------------------------------------------------------------
 
 @test "grade: no lab's solution is refused for what it asks the linker for" {
-    local lab source objects=$BATS_TEST_TMPDIR/tree/build/simt
+    local lab kinds source objects=$BATS_TEST_TMPDIR/tree/build/simt
     for lab in labs/*/; do
         mkdir -p "$objects/$lab" "$objects/traced/$lab"
         for source in "$lab"*.cu; do
             cp "$OUT/$source.o" "$objects/$lab"
             cp "$OUT/traced/$source.o" "$objects/traced/$lab"
         done
-        run scripts/grade-look "$BATS_TEST_TMPDIR" "${lab%/}" "$OUT"
-        [ "$status" -eq 0 ] || { echo "$lab $output"; false; }
+        for kinds in "plain traced" traced; do # traced alone: beside a GPU
+            run scripts/grade-look "$BATS_TEST_TMPDIR" "${lab%/}" "$OUT" "$kinds"
+            [ "$status" -eq 0 ] || { echo "$lab $kinds: $output"; false; }
+            rm -r "$BATS_TEST_TMPDIR/simt"
+        done
+        rm "$objects/$lab"*.o
+        run scripts/grade-look "$BATS_TEST_TMPDIR" "${lab%/}" "$OUT" "plain traced"
+        [ "$status" -eq 1 ] && [ "$output" = "the compiler left no object" ]
         rm -r "$objects" "$BATS_TEST_TMPDIR/simt"
     done
 }
@@ -152,6 +158,15 @@ answer() {
     local grade=(make -n BACKEND=simt grade LAB=3 SUBMISSION=labs/03_shared_tiles)
     [[ $("${grade[@]}") == *" --json 'results.json' "* ]]
     [[ $("${grade[@]}" RESULTS=build/mine.json) == *" --json 'build/mine.json' "* ]]
+}
+
+@test "grade: beside a GPU the CPU backend builds only what its instruments run" {
+    make=(make -n BACKEND=simt LAB=3 KINDS=traced WORK="$BATS_TEST_TMPDIR" --assume-new=labs/03_shared_tiles/lab.cu)
+    for goal in lab-objects graded-runners; do
+        run -0 "${make[@]}" "$goal"
+        [[ $output == *TRACE*labs/03_shared_tiles/lab.cu* ]]
+        [[ $output != *"SIMT  "* && $output != *plain* ]]
+    done
 }
 
 @test "grade: mutants get nothing for results" {

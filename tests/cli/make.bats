@@ -136,6 +136,13 @@ refuses() {
     [[ $output == *"BACKEND=simt "*"CUDA_HOME=/nowhere~holds~no~bin/nvcc"* ]]
 }
 
+@test "a toolkit has one name, whatever link leads to it" {
+    wish=(BACKEND=cuda CUDA_HOME="$BATS_TEST_TMPDIR/link")
+    have_nvcc
+    ln -s "$fake" "$BATS_TEST_TMPDIR/link"
+    detects "CUDA_HOME=$fake"
+}
+
 @test "asked for cuda without a GPU: every architecture from sm_75 up" {
     wish=(BACKEND=cuda)
     have_nvcc
