@@ -1,13 +1,13 @@
 # bench-todo.awk - which cells of a plan are measured already, and the runs that measure the others.
 #
-#     awk -v rows=FOLDER -v device=NAME -v retry=0|1 -v plan=FILE -v cells=FOLDER \
+#     awk -v rows=FOLDER -v device=NAME -v retry=0|1 -v plan=FILE -v cells=FOLDER [-v apart=1] \
 #         -f csv.awk -f bench-todo.awk JOBS
 #
 # JOBS has a line a job: number of its line in the plan, result file, seconds, program and the words
 # behind it, between tabs; cells/NUMBER is what the program says to --cells, empty where there is no
-# data. Prints a line a run, that is a dataset of a job, in the plan's order: the job's number, result
-# file, seconds, cells it measures, cells that are kept, program, dataset, the N to measure
-# ("-": none), options.
+# data. Prints a line a run in the plan's order: the job's number, result file, seconds, cells it measures,
+# cells that are kept, datasets, program, what it is run on, the N to measure ("-": none), options. A run is
+# a job, if all its datasets need the same N, else one of its datasets; with apart=1 always a dataset.
 
 function refuse(what) { print "bench: " what > "/dev/stderr"; failed = 2; exit 2 }
 
@@ -78,9 +78,20 @@ BEGIN { FS = OFS = "\t" }
     split($5, word, " ")
     options = $5
     sub(/^[^ ]+ [^ ]+ ?/, "", options)
-    for (i = 1; i <= specs; i++) {
-        spec = order[i]
-        print $1, $2, int($3 * missing[spec] / total + 0.999), missing[spec], kept[spec], $4, spec,
-            wanted[spec] ? wanted[spec] : "-", options
+    together = specs > 1 && !apart
+    for (i = 2; i <= specs; i++) if (wanted[order[i]] != wanted[order[1]]) together = 0
+    if (together) {
+        for (i = 2; i <= specs; i++) {
+            missing[order[1]] += missing[order[i]]
+            kept[order[1]] += kept[order[i]]
+        }
+        print_run(order[1], specs, word[1])
+    } else {
+        for (i = 1; i <= specs; i++) print_run(order[i], 1, order[i])
     }
+}
+
+function print_run(spec, datasets, name) {
+    print $1, $2, int($3 * missing[spec] / total + 0.999), missing[spec], kept[spec], datasets, $4, name,
+        wanted[spec] ? wanted[spec] : "-", options
 }

@@ -13,7 +13,7 @@ setup() {
     export RESULTS=report/results COMMIT=abc
     rows=report/results/fake_1
     mkdir programs
-    # A lab whose dataset says what becomes of it; set:pair is the datasets a and b.
+    # A lab whose dataset says what becomes of it; set:pair is the datasets a and b, set:mixed a and one that dies.
     cat >programs/lab1 <<'END'
 #!/bin/sh
 if [ "$1" = --version ]; then
@@ -33,6 +33,7 @@ if [ "$last" = --cells ]; then
     unknown) echo "lab1: unknown: no such dataset" >&2 && exit 3 ;;
     usage) echo "lab1: unknown option" >&2 && exit 2 ;;
     set:pair) dataset="a b" ;;
+    set:mixed) dataset="a dies b" ;;
     esac
     echo $columns,spec
     for d in $dataset; do for N in $widths; do echo "$(cell $d $N),$d"; done; done
@@ -41,16 +42,22 @@ fi
 echo "$dataset" $widths >>runs
 [ "$dataset" != many ] || { echo "lab1: more than 512 settings" >&2 && exit 2; }
 [ "$dataset" != absent ] || { echo "lab1: absent: no such file" >&2 && exit 3; }
+case $dataset in
+set:pair) dataset="a b" ;;
+set:mixed) dataset="a dies b" ;;
+esac
 echo $columns,device,driver,toolkit,median_ms,status,message >new
-for N in $widths; do
-    case $dataset.$N in
-    dies.2) kill -9 $$ ;;
-    sleeps.2) touch asleep && exec sleep 60 ;;
-    full.2) echo "lab1: no room" >&2 && exit 5 ;;
-    wrong.*) echo "$(cell $dataset $N),NVIDIA Fake 1,5.0,13.0,,wrong,never written" >>new && code=1 ;;
-    *) echo "$(cell $dataset $N),NVIDIA Fake 1,5.0,13.0,${TIME:-1},ok," >>new ;;
-    esac
-    cp new "$last"
+for d in $dataset; do
+    for N in $widths; do
+        case $d.$N in
+        dies.2) kill -9 $$ ;;
+        sleeps.2) touch asleep && exec sleep 60 ;;
+        full.2) echo "lab1: no room" >&2 && exit 5 ;;
+        wrong.*) echo "$(cell $d $N),NVIDIA Fake 1,5.0,13.0,,wrong,never written" >>new && code=1 ;;
+        *) echo "$(cell $d $N),NVIDIA Fake 1,5.0,13.0,${TIME:-1},ok," >>new ;;
+        esac
+        cp new "$last"
+    done
 done
 exit ${code:-0}
 END
@@ -81,8 +88,8 @@ AWK
     plan '# why' 'graphs.csv 10 lab1 set:pair 1,2' 'other.csv 2.5 lab1 a 1 --runs 5'
     run -0 --separate-stderr bench
     [[ $output == "bench: 5 cells done, 0 kept, 0 of them failed, in "*": $rows" ]]
-    [ "${#stderr_lines[@]}" -eq 3 ] # a line a run, as this is no terminal
-    [[ ${stderr_lines[0]} == "bench: 2/5 graphs.csv: lab1 a 1,2"*", about "*" left" ]]
+    [ "${#stderr_lines[@]}" -eq 2 ] # a line a run, as this is no terminal
+    [[ ${stderr_lines[0]} == "bench: 4/5 graphs.csv: lab1 set:pair 1,2"*", about "*" left" ]]
     diff <(cells "$rows/graphs.csv") - <<'END'
 a 1 abc 1 ok 
 a 2 abc 1 ok 
@@ -90,13 +97,34 @@ b 1 abc 1 ok
 b 2 abc 1 ok 
 END
     [ "$(cut -d, -f 13 "$rows/other.csv" | tail -n 1)" = runs=5 ]
-    [ "$(cat runs)" = $'a 1 2\nb 1 2\na 1' ]
+    [ "$(cat runs)" = $'set:pair 1 2\na 1' ]
     run -0 bench
     [[ $output == *"0 cells done, 5 kept"* ]]
     plan 'graphs.csv 10 lab1 set:pair 1,2,3' 'graphs.csv 10 lab1 a 1 --runs 5'
     run -0 bench
-    [ "$(tail -n 3 runs)" = $'a 3\nb 3\na 1' ] # other widths, and other flags
+    [ "$(tail -n 2 runs)" = $'set:pair 3\na 1' ] # other widths, and other flags
     [ "$(echo "$rows"/*)" = "$rows/graphs.csv $rows/other.csv" ]
+}
+
+@test "the datasets of a job are one run; where that fails, or some have rows, each is its own" {
+    plan 'x.csv 9 lab1 set:mixed 1,2'
+    run -4 --separate-stderr bench
+    [[ $output == *"6 cells done, 0 kept, 1 of them failed"* ]]
+    [ "$(cat runs)" = $'set:mixed 1 2\na 1 2\ndies 1 2\nb 1 2' ]
+    diff <(cells "$rows/x.csv" | cut -d' ' -f 1-5) - <<'END'
+a 1 abc 1 ok
+a 2 abc 1 ok
+dies 1 abc 1 ok
+dies 2 abc  error
+b 1 abc 1 ok
+b 2 abc 1 ok
+END
+    plan 'x.csv 1 lab1 a 3' 'y.csv 1 lab1 b 1'
+    run -0 bench
+    rm runs
+    plan 'x.csv 1 lab1 set:pair 3' 'y.csv 1 lab1 set:pair 1'
+    run -0 bench
+    [ "$(cat runs)" = $'b 3\na 1' ]
 }
 
 @test "another commit or GPU is measured again, in place of the rows before" {
