@@ -1,9 +1,11 @@
 # ncu-tidy.awk - from ncu's wide table (--page raw --csv) to one line a kernel and metric. With
 # csv.awk: awk -v header=1 -f csv.awk -f ncu-tidy.awk ROWS.csv RAW. ROWS.csv is what the program says
-# of the same run: where the matrix came from, which GPU, which commit.
+# of the same run: where the matrix came from, which GPU, which commit. WANTED: a regular expression of the metrics'
+# names; sums, if it is not given.
 
 BEGIN {
     OFS = ","
+    if (wanted == "") wanted = "\\.sum$"
     n_kept = split("dataset origin N", kept, " ")
     n_tail = split("device driver toolkit commit", tail, " ")
     if (header) print "dataset,origin,N,kernel,metric,value,device,driver,toolkit,commit"
@@ -33,7 +35,7 @@ files == 1 { next }
     sub(/^void /, "", kernel)
     sub(/\(.*/, "", kernel)
     for (i = 1; i <= columns; i++) {
-        if (name[i] !~ /^[a-z0-9]+__.*\.sum$/ || name[i] ~ /^(device|launch|profiler)__/) continue
+        if (name[i] !~ /^[a-z0-9]+__/ || name[i] !~ wanted || name[i] ~ /^(device|launch|profiler)__/) continue
         value = cell[i]
         gsub(/,/, "", value)
         print front csv_cell(kernel), name[i], value back

@@ -194,6 +194,18 @@ TEST(usad, __usad((unsigned)a, (unsigned)b, 5u), {
     const int64_t d = (int64_t)(uint32_t)a - (uint32_t)b;
     return (uint32_t)((d < 0 ? -d : d) + 5);
 })
+TEST(dp4a, (unsigned)__dp4a((int)a, (int)b, (int)(a >> 32)), {
+    int64_t sum = (int64_t)(a >> 32);
+    for (int i = 0; i < 4; i++)
+        sum += (int64_t)(int8_t)(a >> 8 * i) * (int8_t)(b >> 8 * i);
+    return (uint32_t)sum;
+})
+TEST(udp4a, __dp4a((unsigned)a, (unsigned)b, (unsigned)(a >> 32)), {
+    uint64_t sum = a >> 32;
+    for (int i = 0; i < 4; i++)
+        sum += (uint64_t)(uint8_t)(a >> 8 * i) * (uint8_t)(b >> 8 * i);
+    return (uint32_t)sum;
+})
 TEST(min_mixed, min((int)a, (unsigned)b),
      { return (uint32_t)a < (uint32_t)b ? (uint32_t)a : (uint32_t)b; })
 TEST(max_signed, (unsigned)max((int)a, (int)b),
@@ -366,6 +378,8 @@ int main()
     RUN(mul24);
     RUN(sad);
     RUN(usad);
+    RUN(dp4a);
+    RUN(udp4a);
     RUN(min_mixed);
     RUN(max_signed);
     RUN(min_64);

@@ -117,6 +117,20 @@ SIMT_INLINE unsigned __usad(unsigned a, unsigned b, unsigned sum)
 {
     return sum + (a > b ? a - b : b - a);
 }
+/* c and the products of the bytes of a and b, signed or not. */
+SIMT_INLINE int __dp4a(int a, int b, int c)
+{
+    unsigned sum = (unsigned)c;
+    for (int i = 0; i < 32; i += 8)
+        sum += (unsigned)((int8_t)(a >> i) * (int8_t)(b >> i));
+    return (int)sum;
+}
+SIMT_INLINE unsigned __dp4a(unsigned a, unsigned b, unsigned c)
+{
+    for (int i = 0; i < 32; i += 8)
+        c += (a >> i & 0xff) * (b >> i & 0xff);
+    return c;
+}
 
 /* min and max for every pair of types that CUDA has them for, with its result type. */
 #define SIMT_MIN_MAX(A, B, RESULT)                            \
