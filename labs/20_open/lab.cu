@@ -61,6 +61,7 @@ static cudaError_t prepare_passes(spmm_plan *plan, passes_plan *passes)
     if (blocks == 0) forget(plan, TUNE_SHORTEST, TUNE_SHORTEST);
     if (tuning[TUNE_WINDOW] >= plan->A.rows) tuning[TUNE_WINDOW] = 0;
     shape.window = tuning[TUNE_WINDOW];
+    shape.order = tuning[TUNE_ORDER];
     shape.blocks = blocks;
     shape.shortest = tuning[TUNE_SHORTEST];
     CUDA_TRY(passes_build(site_of(plan), plan, &shape, passes));
@@ -142,13 +143,14 @@ static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStre
 /* What --tune tries: each kernel with the settings that won on one kind of graph. Slices of 64 columns
  * become 32 where N needs it. */
 static const int SHORTLIST[][MAX_TUNABLES] = {
-    /* FAMILY WIDTH SERIAL PACK WINDOW BLOCKS SHORTEST THREADS WAVES */
-    {GATHER, 64, 64, 16, 4096, 0, 8, 512, 2}, {GATHER, 64, 128, 0, 4096, 0, 8, 512, 2},
-    {GATHER, 64, 128, 0, 0, 2, 8, 512, 2},    {GATHER, 64, 128, 0, 4096, 4, 8, 512, 2},
-    {GATHER, 64, 128, 0, 0, 8, 8, 512, 2},    {GATHER, 64, 256, 0, 0, 8, 8, 512, 2},
-    {GATHER, 64, 256, 0, 0, 16, 8, 512, 2},   {GATHER, 64, 256, 0, 0, 32, 8, 512, 2},
-    {TILE_32, 32, 64, 0, 0, 0, 8, 768, 1},    {TILE_8, 32, 64, 0, 0, 0, 8, 512, 2},
-    {TILE_8, 32, 64, 0, 0, 0, 8, 512, 1},     {FRAGMENTS, 32, 64, 0, 0, 0, 8, 512, 2},
+    /* FAMILY WIDTH SERIAL PACK WINDOW ORDER BLOCKS SHORTEST THREADS WAVES */
+    {GATHER, 64, 64, 16, 4096, 0, 0, 8, 512, 2}, {GATHER, 64, 64, 16, 4096, 1, 0, 8, 512, 2},
+    {GATHER, 64, 128, 0, 4096, 0, 0, 8, 512, 2}, {GATHER, 64, 128, 0, 0, 0, 2, 8, 512, 2},
+    {GATHER, 64, 128, 0, 4096, 0, 4, 8, 512, 2}, {GATHER, 64, 128, 0, 0, 0, 8, 8, 512, 2},
+    {GATHER, 64, 256, 0, 0, 0, 8, 8, 512, 2},    {GATHER, 64, 256, 0, 0, 0, 16, 8, 512, 2},
+    {GATHER, 64, 256, 0, 0, 0, 32, 8, 512, 2},   {TILE_32, 32, 64, 0, 0, 0, 0, 8, 768, 1},
+    {TILE_8, 32, 64, 0, 0, 0, 0, 8, 512, 2},     {TILE_8, 32, 64, 0, 0, 0, 0, 8, 512, 1},
+    {FRAGMENTS, 32, 64, 0, 0, 0, 0, 8, 512, 2},
 };
 
 static spmm_contender lab20 = {
@@ -167,6 +169,11 @@ static spmm_contender lab20 = {
                     {"SERIAL", "gather: nonzeros one group walks", {64, 128, 256}, 3, 64},
                     {"PACK", "gather: rows up to so long go into packets", {0, 16}, 2, 0},
                     {"WINDOW", "gather: rows sorted by length together; 0 all", {0, 4096}, 2, 0},
+                    {"ORDER",
+                     "gather: rows alike in length as they come; 1 by first column, 2 by last",
+                     {0, 1, 2},
+                     3,
+                     0},
                     {"BLOCKS",
                      "gather: blocks of columns, a pass each; 0 none",
                      {0, 2, 4, 8, 16, 32, 64},

@@ -1,6 +1,6 @@
 /*
- * passes.cu - from CSR to passes and bins: cut the rows, sort the segments by (pass, bin, length), say
- * where each one's pairs go, copy them there.
+ * passes.cu - from CSR to passes and bins: cut the rows, sort the segments by (pass, bin, length, column),
+ * say where each one's pairs go, copy them there.
  */
 #include "passes.h"
 
@@ -22,6 +22,22 @@ struct find_first_pass {
         while (pass < passes && length[(size_t)pass * rows + row] == 0)
             pass++;
         first_pass[row] = pass < passes ? pass : 0;
+    }
+};
+
+/* The column by which rows are ordered, for segments of pass 0. I: of the site's row_ptr. */
+template <class I> struct find_column {
+    int rows, order;
+    const I *row_ptr;
+    const int *col_idx;
+    int *column;
+
+    __host__ __device__ void operator()(int64_t segment) const
+    {
+        column[segment] = 0;
+        if (segment >= rows || row_ptr[segment] == row_ptr[segment + 1]) return;
+        column[segment] =
+            col_idx[order == BY_FIRST_COLUMN ? row_ptr[segment] : row_ptr[segment + 1] - 1];
     }
 };
 
@@ -140,6 +156,22 @@ static void scratch_free(site where, scratch *s)
     site_free(where, s->first);
 }
 
+/* Sorts all segments by their rows' columns: what is alike in the keys of the sort behind this one, which is
+ * stable, stays so. `key` is scratch. */
+static cudaError_t order_by_column(const spmm_matrix *A, const passes_plan *p, int *key, int *order)
+{
+    const int rows = A->rows, count = p->passes * rows;
+    if (p->shape.order == AS_THEY_COME || A->nnz == 0) return cudaSuccess;
+    if (p->where == ON_HOST)
+        CUDA_TRY(each(
+            p->where, count,
+            find_column<int64_t>{rows, p->shape.order, A->host->row_ptr, A->host->col_idx, key}));
+    else
+        CUDA_TRY(each(p->where, count,
+                      find_column<int>{rows, p->shape.order, A->d_row_ptr, A->d_col_idx, key}));
+    return site_argsort(p->where, key, A->cols - 1, order, count);
+}
+
 /* Sorts all segments; fills passes->first. */
 static cudaError_t order_segments(const spmm_matrix *A, passes_plan *p, scratch *s)
 {
@@ -152,11 +184,12 @@ static cudaError_t order_segments(const spmm_matrix *A, passes_plan *p, scratch 
     CUDA_TRY(allocate(p->where, &s->order, count));
     CUDA_TRY(allocate(p->where, &s->first, bins + 1));
     CUDA_TRY(split_count(p->where, A, &p->split, s->length));
+    CUDA_TRY(site_identity(p->where, s->order, count));
+    CUDA_TRY(order_by_column(A, p, s->key, s->order));
     CUDA_TRY(each(p->where, rows, find_first_pass{rows, p->passes, s->length, s->first_pass}));
     CUDA_TRY(each(p->where, count,
                   make_key{rows, windows, window, bins * keys_a_bin, p->shape, s->length,
                            s->first_pass, s->key}));
-    CUDA_TRY(site_identity(p->where, s->order, count));
     CUDA_TRY(site_argsort(p->where, s->key, bins * keys_a_bin, s->order, count));
     CUDA_TRY(each(p->where, (int64_t)count + 1,
                   find_bins{count, bins, keys_a_bin, s->key, s->order, s->first}));

@@ -18,13 +18,19 @@
  *   EMPTY      0: zeros              a group, for 8 rows
  *
  * Only pass 0 has packets and empty rows. A "position" is a segment's place in the order (pass, bin,
- * longest first); a group is as many lanes as a slice of C needs.
+ * longest first, and what is alike so far as row_order says); a group is as many lanes as a slice of C
+ * needs.
  */
 #ifndef LAB20_PASSES_H
 #define LAB20_PASSES_H
 
 #include "labs/10_row_swizzle/length_bins.h"
 #include "labs/10_row_swizzle/split.h"
+
+/* The order of segments that are alike in pass, bin and, where that counts, window and length: as their
+ * rows come, or by a column that the row has, so that rows which share it run side by side and find its
+ * row of B in L1. Only pass 0: a block of columns need not have that column. */
+enum row_order { AS_THEY_COME, BY_FIRST_COLUMN, BY_LAST_COLUMN };
 
 /* What a plan is made for. */
 typedef struct passes_shape {
@@ -33,6 +39,7 @@ typedef struct passes_shape {
     int serial;   /* nonzeros that one group walks */
     int pack;     /* rows up to so long go into packets: 0 or 16 */
     int window;   /* rows that are sorted by length together; 0: all */
+    int order;    /* enum row_order */
     int blocks;   /* of columns; 0: a single pass */
     int shortest; /* a segment of a block is worth reading and writing C from so many nonzeros on */
 } passes_shape;
