@@ -77,8 +77,9 @@ static __device__ void start_stages(const fast_product &p, const fast_layout &at
         mbarrier_init((mbarrier *)(shared + at.empty) + i, WORKERS);
     }
     if (p.A.shape.ways > 1) {
-        mbarrier_init((mbarrier *)(shared + at.given), WORKERS - receiving_warps(p));
-        mbarrier_init((mbarrier *)(shared + at.taken), receiving_warps(p));
+        const int receivers = receiving_warps(p);
+        mbarrier_init((mbarrier *)(shared + at.given), WARP_SIZE * (WORKERS - receivers));
+        mbarrier_init((mbarrier *)(shared + at.taken), WARP_SIZE * receivers);
     }
     mbarrier_publish();
     stage_filler<TILES>(p, at, shared).fetch_A(p.A.start[blockIdx.x].rows[0]);
