@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-enum { MAX_TUNABLES = 10, MAX_TUNABLE_VALUES = 8, MAX_OPERANDS = 8 };
+enum { MAX_TUNABLES = 12, MAX_TUNABLE_VALUES = 8, MAX_OPERANDS = 8 };
 
 /* ---- contenders ------------------------------------------------------------------------------ */
 
