@@ -27,7 +27,7 @@ static __device__ void medium_segment(const pass_product &p)
     at.template begin<KIND>(p, group == 0 ? row : 0, sum); /* what C holds counts once */
     gather(at, p.pairs + (size_t)span.x * LANES + own, min(share, span.y - before), sum);
     add_groups<LANES, V, K>(sum);
-    if (group == 0) at.template store<KIND>(p, row, sum);
+    if (group == 0) at.template finish<KIND>(p, row, sum);
 }
 
 template <int LANES, int V, int K, launch_kind KIND>
@@ -46,7 +46,7 @@ static __device__ void short_segment(const pass_product &p)
     float sum[K][V];
     at.template begin<KIND>(p, row, sum);
     gather(at, p.pairs + (size_t)span.x * LANES, span.y, sum);
-    if (exists) at.template store<KIND>(p, row, sum);
+    if (exists) at.template finish<KIND>(p, row, sum);
     /* END STUDENT */
 }
 

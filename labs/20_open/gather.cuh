@@ -90,35 +90,38 @@ template <int LANES, int V, int K> struct slice_lanes {
                     load_vector_plain(sum[k], place(p, tagged_row, k));
     }
 
-    /* The sum to C. Here an overlapping pass adds it, since now the earlier ones are most likely done. */
+    /* The sum's end: an overlapping pass adds what C holds now, when those before are most likely done. */
+    template <launch_kind KIND>
+    __device__ __forceinline__ void finish(const pass_product &p, int tagged_row,
+                                           float (&sum)[K][V]) const
+    {
+        if constexpr (KIND == OVERLAPPING)
+            if ((tagged_row & ADDS) && inside) {
+                float c[K][V];
+                wait_for_kernel_before();
+#pragma unroll
+                for (int k = 0; k < K; k++)
+                    load_vector_l2(c[k], place(p, tagged_row, k));
+#pragma unroll
+                for (int k = 0; k < K; k++)
+#pragma unroll
+                    for (int v = 0; v < V; v++)
+                        sum[k][v] += c[k][v];
+            }
+        store<KIND>(p, tagged_row, sum);
+    }
+
     template <launch_kind KIND>
     __device__ __forceinline__ void store(const pass_product &p, int tagged_row,
-                                          float (&sum)[K][V]) const
+                                          const float (&x)[K][V]) const
     {
         if (!inside) return;
-        if constexpr (KIND == OVERLAPPING)
-            if (tagged_row & ADDS) add_C(p, tagged_row, sum);
 #pragma unroll
         for (int k = 0; k < K; k++)
             if constexpr (KIND == ALONE)
-                store_vector_streaming(place(p, tagged_row, k), sum[k]);
+                store_vector_streaming(place(p, tagged_row, k), x[k]);
             else
-                store_vector(place(p, tagged_row, k), sum[k]);
-    }
-
-    __device__ __forceinline__ void add_C(const pass_product &p, int tagged_row,
-                                          float (&sum)[K][V]) const
-    {
-        float c[K][V];
-        wait_for_kernel_before();
-#pragma unroll
-        for (int k = 0; k < K; k++)
-            load_vector_l2(c[k], place(p, tagged_row, k));
-#pragma unroll
-        for (int k = 0; k < K; k++)
-#pragma unroll
-            for (int v = 0; v < V; v++)
-                sum[k][v] += c[k][v];
+                store_vector(place(p, tagged_row, k), x[k]);
     }
 
     __device__ __forceinline__ float *place(const pass_product &p, int tagged_row, int k) const

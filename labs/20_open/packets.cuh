@@ -75,7 +75,7 @@ static __device__ void empty_rows(const pass_product &p)
     const slice_lanes<LANES, V, K> at(p);
     const int group = (blockIdx.x - p.block[EMPTY]) * (BLOCK / LANES) + at.group;
     const int first = p.first[EMPTY] + group * ZEROED_ROWS;
-    float zero[K][V] = {};
+    const float zero[K][V] = {};
     for (int i = first; i < min(first + ZEROED_ROWS, p.first[NUM_BINS]); i++)
         at.template store<KIND>(p, p.row[i], zero);
 }
