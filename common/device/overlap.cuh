@@ -9,7 +9,9 @@
  *              wait_for_kernel_before();       first has ended, and what it wrote is visible
  *              the rest
  *
- * The second is launched with launch_overlapping().
+ * The second is launched with launch_overlapping(). A kernel may be second to one and first to another. Then
+ * it must wait in any case, at the latest before it ends: else it could end before the one before it, and who
+ * waits for it alone would not have waited for that.
  */
 #ifndef DEVICE_OVERLAP_CUH
 #define DEVICE_OVERLAP_CUH
@@ -30,9 +32,18 @@ __device__ __forceinline__ void wait_for_kernel_before()
 #endif
 }
 
+/* Whether a kernel's code waits: code that was compiled for less does not, wherever it runs. */
+template <class T> cudaError_t can_overlap(void (*kernel)(T), bool *can)
+{
+    cudaFuncAttributes made;
+    const cudaError_t error = cudaFuncGetAttributes(&made, kernel);
+    *can = error == cudaSuccess && made.ptxVersion >= 90;
+    return error;
+}
+
 /* kernel<<<blocks, threads, shared_bytes, stream>>>(argument), allowed to start early. */
 template <class T>
-cudaError_t launch_overlapping(void (*kernel)(T), unsigned blocks, unsigned threads,
+cudaError_t launch_overlapping(void (*kernel)(T), dim3 blocks, unsigned threads,
                                size_t shared_bytes, cudaStream_t stream, const T &argument)
 {
 #ifdef __CUDACC__
@@ -40,7 +51,7 @@ cudaError_t launch_overlapping(void (*kernel)(T), unsigned blocks, unsigned thre
     early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     early.val.programmaticStreamSerializationAllowed = 1;
     cudaLaunchConfig_t config = {};
-    config.gridDim = dim3(blocks);
+    config.gridDim = blocks;
     config.blockDim = dim3(threads);
     config.dynamicSmemBytes = shared_bytes;
     config.stream = stream;

@@ -55,6 +55,15 @@ template <class T, int V> __device__ __forceinline__ void load_vector_plain(T (&
     memcpy(x, &r, sizeof r);
 }
 
+/* Of global memory that another kernel may have written while this one ran: from L2, where its writes are.
+ * L1 may hold what was there before. */
+template <class T, int V> __device__ __forceinline__ void load_vector_l2(T (&x)[V], const T *p)
+{
+    typedef typename bundle<sizeof(T) * V>::type raw;
+    const raw r = __ldcg(reinterpret_cast<const raw *>(p));
+    memcpy(x, &r, sizeof r);
+}
+
 template <class T, int V> __device__ __forceinline__ void store_vector(T *p, const T (&x)[V])
 {
     typedef typename bundle<sizeof(T) * V>::type raw;

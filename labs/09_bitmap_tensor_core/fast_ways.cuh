@@ -56,7 +56,9 @@ template <int TILES> struct sums_handover {
             receive(sum);
         else
             give(sum);
-        mbarrier_arrive(receives() ? taken : given); /* each lane for itself: racecheck sees no __syncwarp() here */
+        mbarrier_arrive(
+            receives() ? taken
+                       : given); /* each lane for itself: racecheck sees no __syncwarp() here */
         parity ^= 1;
     }
     __device__ __forceinline__ void give(const float (&sum)[WARP_STRIPS][TILES][4]) const

@@ -12,7 +12,7 @@
 
 constexpr int MAX_SLICES = 65535; /* blocks a grid may have in y */
 
-template <int LANES, int V, int K, bool PASSES>
+template <int LANES, int V, int K, launch_kind KIND>
 static __device__ void medium_segment(const pass_product &p)
 {
     const slice_lanes<LANES, V, K> at(p);
@@ -24,13 +24,13 @@ static __device__ void medium_segment(const pass_product &p)
     const int share = share_of<LANES>(span.y, at.GROUPS);
     const int before = group * share, own = before < span.y ? before : 0;
     float sum[K][V];
-    at.template begin<PASSES>(p, group == 0 ? row : 0, sum); /* what C holds counts once */
+    at.template begin<KIND>(p, group == 0 ? row : 0, sum); /* what C holds counts once */
     gather(at, p.pairs + (size_t)span.x * LANES + own, min(share, span.y - before), sum);
     add_groups<LANES, V, K>(sum);
-    if (group == 0) at.template store<PASSES>(p, row, sum);
+    if (group == 0) at.template finish<KIND>(p, row, sum);
 }
 
-template <int LANES, int V, int K, bool PASSES>
+template <int LANES, int V, int K, launch_kind KIND>
 static __device__ void short_segment(const pass_product &p)
 {
     const slice_lanes<LANES, V, K> at(p);
@@ -44,38 +44,42 @@ static __device__ void short_segment(const pass_product &p)
     }
     /* BEGIN STUDENT: begin at zero or at C, gather the segment, store where there is one */
     float sum[K][V];
-    at.template begin<PASSES>(p, row, sum);
+    at.template begin<KIND>(p, row, sum);
     gather(at, p.pairs + (size_t)span.x * LANES, span.y, sum);
-    if (exists) at.template store<PASSES>(p, row, sum);
+    if (exists) at.template finish<KIND>(p, row, sum);
     /* END STUDENT */
 }
 
-/* PASSES: this is one of several. 48 warps an SM of 40 registers; or 32 of 64, where a lane has 8
- * columns or holds four pairs of a packet. */
-template <int LANES, int V, int K, bool PASSES>
+/* 48 warps an SM of 40 registers; or 32 of 64, where a lane has 8 columns or holds four pairs of a packet.
+ *
+ * Of an overlapping pass no thread ends before the pass before has ended, whether it has something to add
+ * to C or not: so who waits for a pass has waited for all before it. */
+template <int LANES, int V, int K, launch_kind KIND>
 static __global__ void __launch_bounds__(BLOCK,
                                          THREADS_PER_SM / BLOCK * (K == 1 && LANES > 4 ? 3 : 2) / 4)
     spmm_gather_kernel(const __grid_constant__ pass_product p)
 {
+    if constexpr (KIND == OVERLAPPING) others_may_start();
     const int block = blockIdx.x;
     if (block < p.block[MEDIUM])
-        long_part<LANES, V, K>(p);
+        long_part<LANES, V, K, KIND>(p);
     else if (block < p.block[SHORT])
-        medium_segment<LANES, V, K, PASSES>(p);
+        medium_segment<LANES, V, K, KIND>(p);
     else if (block < p.block[PACK_16])
-        short_segment<LANES, V, K, PASSES>(p);
+        short_segment<LANES, V, K, KIND>(p);
     else if (block < p.block[PACK_8])
-        packet<PACK_16, LANES, V, K, PASSES>(p);
+        packet<PACK_16, LANES, V, K, KIND>(p);
     else if (block < p.block[PACK_4])
-        packet<PACK_8, LANES, V, K, PASSES>(p);
+        packet<PACK_8, LANES, V, K, KIND>(p);
     else if (block < p.block[PACK_2])
-        packet<PACK_4, LANES, V, K, PASSES>(p);
+        packet<PACK_4, LANES, V, K, KIND>(p);
     else if (block < p.block[PACK_1])
-        packet<PACK_2, LANES, V, K, PASSES>(p);
+        packet<PACK_2, LANES, V, K, KIND>(p);
     else if (block < p.block[EMPTY])
-        packet<PACK_1, LANES, V, K, PASSES>(p);
+        packet<PACK_1, LANES, V, K, KIND>(p);
     else
-        empty_rows<LANES, V, K, PASSES>(p);
+        empty_rows<LANES, V, K, KIND>(p);
+    if constexpr (KIND == OVERLAPPING) wait_for_kernel_before();
 }
 
 /* What the launch of a pass is given. */
@@ -113,9 +117,10 @@ template <int LANES> static pass_product product_of(const passes_plan *plan, int
 }
 
 template <int LANES, int V, int K>
-static cudaError_t launch(const passes_plan *plan, int N, const float *B, float *C,
+static cudaError_t launch(const passes_plan *plan, int N, bool overlap, const float *B, float *C,
                           cudaStream_t stream)
 {
+    bool is_first = true;
     for (int pass = 0; pass < plan->passes; pass++) {
         pass_product p = product_of<LANES>(plan, pass);
         p.N = N;
@@ -124,11 +129,17 @@ static cudaError_t launch(const passes_plan *plan, int N, const float *B, float 
         if (p.block[NUM_BINS] == 0) continue;
         for (; p.first_slice < p.num_slices; p.first_slice += MAX_SLICES) {
             const dim3 grid(p.block[NUM_BINS], min(MAX_SLICES, p.num_slices - p.first_slice));
-            if (plan->passes > 1)
-                spmm_gather_kernel<LANES, V, K, true><<<grid, BLOCK, 0, stream>>>(p);
+            if (plan->passes == 1)
+                spmm_gather_kernel<LANES, V, K, ALONE><<<grid, BLOCK, 0, stream>>>(p);
+            else if (!overlap)
+                spmm_gather_kernel<LANES, V, K, IN_TURN><<<grid, BLOCK, 0, stream>>>(p);
+            else if (is_first) /* B may be what the stream does just now */
+                spmm_gather_kernel<LANES, V, K, OVERLAPPING><<<grid, BLOCK, 0, stream>>>(p);
             else
-                spmm_gather_kernel<LANES, V, K, false><<<grid, BLOCK, 0, stream>>>(p);
+                CUDA_TRY(launch_overlapping(spmm_gather_kernel<LANES, V, K, OVERLAPPING>, grid,
+                                            BLOCK, 0, stream, p));
             CUDA_TRY(cudaGetLastError());
+            is_first = false;
         }
     }
     return cudaSuccess;
@@ -143,18 +154,23 @@ void gather_fit(int N, int *width, int *lanes, int *slices)
     *slices = (N + *width - 1) / *width;
 }
 
-cudaError_t gather_run(const passes_plan *plan, int N, int width, const float *B, float *C,
-                       cudaStream_t stream)
+cudaError_t gather_can_overlap(bool *can)
 {
-    if (width == 64) return launch<8, 4, 2>(plan, N, B, C, stream);
+    return can_overlap(spmm_gather_kernel<8, 4, 1, OVERLAPPING>, can);
+}
+
+cudaError_t gather_run(const passes_plan *plan, int N, int width, bool overlap, const float *B,
+                       float *C, cudaStream_t stream)
+{
+    if (width == 64) return launch<8, 4, 2>(plan, N, overlap, B, C, stream);
     switch (plan->shape.lanes) {
     case 4:
-        return launch<4, 4, 1>(plan, N, B, C, stream);
+        return launch<4, 4, 1>(plan, N, overlap, B, C, stream);
     case 8:
-        return launch<8, 4, 1>(plan, N, B, C, stream);
+        return launch<8, 4, 1>(plan, N, overlap, B, C, stream);
     case 16:
-        return launch<16, 2, 1>(plan, N, B, C, stream);
+        return launch<16, 2, 1>(plan, N, overlap, B, C, stream);
     default:
-        return launch<32, 1, 1>(plan, N, B, C, stream);
+        return launch<32, 1, 1>(plan, N, overlap, B, C, stream);
     }
 }

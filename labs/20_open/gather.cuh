@@ -8,6 +8,7 @@
 #define LAB20_GATHER_CUH
 
 #include "device/byte_offset.cuh"
+#include "device/overlap.cuh"
 #include "device/vec.cuh"
 #include "device/warp.cuh"
 #include "labs/10_row_swizzle/lane_groups.cuh"
@@ -35,10 +36,16 @@ struct pass_product {
     float *C;
 };
 
-/* PASSES, here and below: the launch is one of several. Then C is read again and had better stay in L2;
- * else it is written once, and had better make room.
+/* What a launch is, here and below.
  *
- * A lane's part of a slice of C: K vectors of V columns, LANES * V apart. K = 2 is for slices that
+ *   ALONE        the only one: C is written once, and had better make room in L2. Of several launches C is
+ *                read again, and had better stay.
+ *   IN_TURN      one of several, each of which begins when the one before has ended
+ *   OVERLAPPING  one of several, each of which begins when all blocks of the one before have begun; what that
+ *                one leaves in C can be read after wait_for_kernel_before() */
+enum launch_kind { ALONE, IN_TURN, OVERLAPPING };
+
+/* A lane's part of a slice of C: K vectors of V columns, LANES * V apart. K = 2 is for slices that
  * divide N, so that the second vector is at a fixed distance from the first. */
 template <int LANES, int V, int K> struct slice_lanes {
     static constexpr int WIDTH = LANES * V * K, GROUPS = WARP_SIZE / LANES;
@@ -65,9 +72,9 @@ template <int LANES, int V, int K> struct slice_lanes {
             load_vector(b[k], from + k * LANES * V);
     }
 
-    /* Where a sum begins: at zero, or at what earlier passes left in C. That load goes off together
-     * with the first pairs, and needs no registers of its own. */
-    template <bool PASSES>
+    /* Where a sum begins: at zero, or at what earlier passes left in C, if they have ended. That load
+     * goes off together with the first pairs, and needs no registers of its own. */
+    template <launch_kind KIND>
     __device__ __forceinline__ void begin(const pass_product &p, int tagged_row,
                                           float (&sum)[K][V]) const
     {
@@ -76,24 +83,45 @@ template <int LANES, int V, int K> struct slice_lanes {
 #pragma unroll
             for (int v = 0; v < V; v++)
                 sum[k][v] = 0;
-        if constexpr (PASSES)
+        if constexpr (KIND == IN_TURN)
             if ((tagged_row & ADDS) && inside)
 #pragma unroll
                 for (int k = 0; k < K; k++)
                     load_vector_plain(sum[k], place(p, tagged_row, k));
     }
 
-    template <bool PASSES>
+    /* The sum's end: an overlapping pass adds what C holds now, when those before are most likely done. */
+    template <launch_kind KIND>
+    __device__ __forceinline__ void finish(const pass_product &p, int tagged_row,
+                                           float (&sum)[K][V]) const
+    {
+        if constexpr (KIND == OVERLAPPING)
+            if ((tagged_row & ADDS) && inside) {
+                float c[K][V];
+                wait_for_kernel_before();
+#pragma unroll
+                for (int k = 0; k < K; k++)
+                    load_vector_l2(c[k], place(p, tagged_row, k));
+#pragma unroll
+                for (int k = 0; k < K; k++)
+#pragma unroll
+                    for (int v = 0; v < V; v++)
+                        sum[k][v] += c[k][v];
+            }
+        store<KIND>(p, tagged_row, sum);
+    }
+
+    template <launch_kind KIND>
     __device__ __forceinline__ void store(const pass_product &p, int tagged_row,
                                           const float (&x)[K][V]) const
     {
         if (!inside) return;
 #pragma unroll
         for (int k = 0; k < K; k++)
-            if constexpr (PASSES)
-                store_vector(place(p, tagged_row, k), x[k]);
-            else
+            if constexpr (KIND == ALONE)
                 store_vector_streaming(place(p, tagged_row, k), x[k]);
+            else
+                store_vector(place(p, tagged_row, k), x[k]);
     }
 
     __device__ __forceinline__ float *place(const pass_product &p, int tagged_row, int k) const

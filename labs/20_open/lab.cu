@@ -42,7 +42,7 @@ static cudaError_t prepare_tiles(spmm_plan *plan, tile_plan *tile)
     const tile_shape shape = {.row_lanes = plan->tuning[TUNE_FAMILY] == TILE_8 ? 8 : 32,
                               .threads = plan->tuning[TUNE_THREADS],
                               .waves = plan->tuning[TUNE_WAVES]};
-    forget(plan, TUNE_WIDTH, TUNE_SHORTEST);
+    forget(plan, TUNE_WIDTH, TUNE_OVERLAP);
     return tile_build(site_of(plan), plan, &shape, tile);
 }
 
@@ -58,7 +58,10 @@ static cudaError_t prepare_passes(spmm_plan *plan, passes_plan *passes)
         CUDA_TRY(locality_measure(site_of(plan), &plan->A, &l));
         blocks = choose_blocks(plan->A.stats, &l, &others);
     }
-    if (blocks == 0) forget(plan, TUNE_SHORTEST, TUNE_SHORTEST);
+    bool can_overlap;
+    CUDA_TRY(gather_can_overlap(&can_overlap));
+    if (blocks == 0) forget(plan, TUNE_SHORTEST, TUNE_OVERLAP);
+    if (!can_overlap) forget(plan, TUNE_OVERLAP, TUNE_OVERLAP);
     if (tuning[TUNE_WINDOW] >= plan->A.rows) tuning[TUNE_WINDOW] = 0;
     shape.window = tuning[TUNE_WINDOW];
     shape.order = tuning[TUNE_ORDER];
@@ -132,7 +135,8 @@ static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStre
     const open_plan *own = (const open_plan *)plan->state;
     switch (plan->tuning[TUNE_FAMILY]) {
     case GATHER:
-        return gather_run(&own->passes, plan->N, plan->tuning[TUNE_WIDTH], B, C, stream);
+        return gather_run(&own->passes, plan->N, plan->tuning[TUNE_WIDTH],
+                          plan->tuning[TUNE_OVERLAP], B, C, stream);
     case FRAGMENTS:
         return fragments_run(&own->fragments, plan, B, C, stream);
     default:
@@ -143,14 +147,14 @@ static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStre
 /* What --tune tries: each kernel with the settings that won on one kind of graph. Slices of 64 columns
  * become 32 where N needs it. */
 static const int SHORTLIST[][MAX_TUNABLES] = {
-    /* FAMILY WIDTH SERIAL PACK WINDOW ORDER BLOCKS SHORTEST THREADS WAVES */
-    {GATHER, 64, 64, 16, 4096, 0, 0, 8, 512, 2}, {GATHER, 64, 64, 16, 4096, 1, 0, 8, 512, 2},
-    {GATHER, 64, 128, 0, 4096, 0, 0, 8, 512, 2}, {GATHER, 64, 128, 0, 0, 0, 2, 8, 512, 2},
-    {GATHER, 64, 128, 0, 4096, 0, 4, 8, 512, 2}, {GATHER, 64, 128, 0, 0, 0, 8, 8, 512, 2},
-    {GATHER, 64, 256, 0, 0, 0, 8, 8, 512, 2},    {GATHER, 64, 256, 0, 0, 0, 16, 8, 512, 2},
-    {GATHER, 64, 256, 0, 0, 0, 32, 8, 512, 2},   {TILE_32, 32, 64, 0, 0, 0, 0, 8, 768, 1},
-    {TILE_8, 32, 64, 0, 0, 0, 0, 8, 512, 2},     {TILE_8, 32, 64, 0, 0, 0, 0, 8, 512, 1},
-    {FRAGMENTS, 32, 64, 0, 0, 0, 0, 8, 512, 2},
+    /* FAMILY WIDTH SERIAL PACK WINDOW ORDER BLOCKS SHORTEST OVERLAP THREADS WAVES */
+    {GATHER, 64, 64, 16, 4096, 0, 0, 8, 0, 512, 2}, {GATHER, 64, 64, 16, 4096, 1, 0, 8, 0, 512, 2},
+    {GATHER, 64, 128, 0, 4096, 0, 0, 8, 0, 512, 2}, {GATHER, 64, 128, 0, 0, 0, 2, 8, 0, 512, 2},
+    {GATHER, 64, 128, 0, 4096, 0, 4, 8, 0, 512, 2}, {GATHER, 64, 128, 0, 0, 0, 8, 8, 0, 512, 2},
+    {GATHER, 64, 256, 0, 0, 0, 8, 8, 0, 512, 2},    {GATHER, 64, 256, 0, 0, 0, 16, 8, 0, 512, 2},
+    {GATHER, 64, 256, 0, 0, 0, 32, 8, 0, 512, 2},   {TILE_32, 32, 64, 0, 0, 0, 0, 8, 0, 768, 1},
+    {TILE_8, 32, 64, 0, 0, 0, 0, 8, 0, 512, 2},     {TILE_8, 32, 64, 0, 0, 0, 0, 8, 0, 512, 1},
+    {FRAGMENTS, 32, 64, 0, 0, 0, 0, 8, 0, 512, 2},
 };
 
 static spmm_contender lab20 = {
@@ -184,6 +188,11 @@ static spmm_contender lab20 = {
                      {1, 4, 8, 16},
                      4,
                      8},
+                    {"OVERLAP",
+                     "gather: 1: a pass begins before the one before has ended",
+                     {0, 1},
+                     2,
+                     0},
                     {"THREADS",
                      "tiles: threads of a block; 384: two an SM",
                      {384, 512, 768},

@@ -12,7 +12,7 @@
 
 constexpr int ZEROED_ROWS = 8; /* empty rows a group writes */
 
-template <int BIN, int LANES, int V, int K, bool PASSES>
+template <int BIN, int LANES, int V, int K, launch_kind KIND>
 static __device__ void packet(const pass_product &p)
 {
     const slice_lanes<LANES, V, K> at(p);
@@ -59,7 +59,7 @@ static __device__ void packet(const pass_product &p)
             for (int h = 1; h < HELD; h++)
                 if (r >= h * LANES) holder = row[h];
             const int to = __shfl_sync(FULL_MASK, holder, r, LANES);
-            if (to >= 0) at.template store<PASSES>(p, to, sum);
+            if (to >= 0) at.template store<KIND>(p, to, sum);
 #pragma unroll
             for (int k = 0; k < K; k++)
 #pragma unroll
@@ -69,7 +69,7 @@ static __device__ void packet(const pass_product &p)
     }
 }
 
-template <int LANES, int V, int K, bool PASSES>
+template <int LANES, int V, int K, launch_kind KIND>
 static __device__ void empty_rows(const pass_product &p)
 {
     const slice_lanes<LANES, V, K> at(p);
@@ -77,7 +77,7 @@ static __device__ void empty_rows(const pass_product &p)
     const int first = p.first[EMPTY] + group * ZEROED_ROWS;
     const float zero[K][V] = {};
     for (int i = first; i < min(first + ZEROED_ROWS, p.first[NUM_BINS]); i++)
-        at.template store<PASSES>(p, p.row[i], zero);
+        at.template store<KIND>(p, p.row[i], zero);
 }
 
 #endif

@@ -26,7 +26,8 @@ static __device__ __forceinline__ void sum_share(const pass_product &p, int numb
             store_vector(&warp_sum[(k * LANES + at.lane) * V], sum[k]);
 }
 
-template <int LANES, int V, int K> static __device__ void long_part(const pass_product &p)
+template <int LANES, int V, int K, launch_kind KIND>
+static __device__ void long_part(const pass_product &p)
 {
     constexpr int WIDTH = slice_lanes<LANES, V, K>::WIDTH;
     __shared__ __align__(16) float warp_sum[WARPS][WIDTH]; /* for stores of vectors */
@@ -69,7 +70,15 @@ template <int LANES, int V, int K> static __device__ void long_part(const pass_p
             total += warp_sum[w][thread];
     }
     if (!has_column) return;
-    *out = tagged_row & ADDS ? *out + total : total;
+    if constexpr (KIND == OVERLAPPING) {
+        if (tagged_row & ADDS) {
+            wait_for_kernel_before();
+            total += __ldcg(out);
+        }
+        *out = total;
+    } else {
+        *out = tagged_row & ADDS ? *out + total : total;
+    }
 }
 
 #endif

@@ -242,10 +242,11 @@ static const struct {
     {10, 0, {2, 1, 32, 32, 1, 64, 0}, "one huge row"},
     {10, 0, {2, 0, 32, 16, 4, 64, 0}, "huge first row"}, /* a panel of twelve chunks, or six */
     {10, 0, {3, 0, 32, 16, 1, 64, 0}, "huge first row"}, /* two tiles */
-    {20, 0, {0, 32, 64, 16, 0, 1, 0, 8, 512, 2}, "one huge row"},
-    {20, 0, {0, 64, 64, 0, 0, 0, 4, 1, 512, 2}, "huge first row"}, /* parts in each of the passes */
-    {20, 0, {1, 32, 64, 0, 0, 0, 0, 8, 512, 4}, "huge first row"}, /* two tiles */
-    {20, 0, {2, 32, 64, 0, 0, 0, 0, 8, 384, 2}, "huge first row"}, /* three */
+    {20, 0, {0, 32, 64, 16, 0, 1, 0, 8, 0, 512, 2}, "one huge row"},
+    {20, 0, {0, 64, 64, 0, 0, 0, 4, 1, 0, 512, 2}, "huge first row"}, /* parts in every pass */
+    {20, 0, {0, 64, 64, 0, 0, 0, 4, 1, 1, 512, 2}, "huge first row"},
+    {20, 0, {1, 32, 64, 0, 0, 0, 0, 8, 0, 512, 4}, "huge first row"}, /* two tiles */
+    {20, 0, {2, 32, 64, 0, 0, 0, 0, 8, 0, 384, 2}, "huge first row"}, /* three */
 };
 
 /* Three runs of one plan, and one of a second plan, must agree to the bit. */

@@ -1,6 +1,7 @@
 /*
  * open.cu - contenders for the kernel matrix, of lab 20's plans: those made on the host and on the GPU
- * must be the same to the bit, packed rows in the order that was asked for, and a plan that was given new values must multiply those.
+ * must be the same to the bit, packed rows in the order that was asked for; a plan that was given new values must
+ * multiply those, and passes may overlap.
  */
 #include "labs/10_row_swizzle/tile.h"
 #include "labs/20_open/choice.h"
@@ -225,3 +226,28 @@ static spmm_contender new_values = {
     .release = release,
 };
 SPMM_REGISTER(new_values)
+
+/* ---- passes that overlap ---------------------------------------------------------------------- */
+
+/* With segments of every bin, of the longest too. No choice has both this and blocks, so no sweep around
+ * a choice comes here. */
+static cudaError_t prepare_overlapping(spmm_plan *plan)
+{
+    int tuning[MAX_TUNABLES];
+    spmm_choose(lab20(), plan->A.stats, plan->N, tuning);
+    tuning[TUNE_FAMILY] = GATHER;
+    tuning[TUNE_SERIAL] = 64;
+    tuning[TUNE_PACK] = 16;
+    tuning[TUNE_BLOCKS] = 2;
+    tuning[TUNE_SHORTEST] = 1;
+    tuning[TUNE_OVERLAP] = 1;
+    return prepare_inside(plan, tuning, false);
+}
+
+static spmm_contender overlapping = {
+    .base = {.lab = 320, .name = "passes that overlap"},
+    .prepare = prepare_overlapping,
+    .run = run,
+    .release = release,
+};
+SPMM_REGISTER(overlapping)

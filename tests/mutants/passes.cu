@@ -16,6 +16,7 @@ enum bug {
     LEFT_OVER_LOST,
     FIRST_PASS_ADDS,
     LATER_PASS_STORES,
+    C_COUNTED_TWICE,
     HEALTHY_TILES,
     TILE_SUM_LOST,
     WORK_COUNTER_NOT_RESET,
@@ -68,6 +69,8 @@ __global__ void spmm_pass_mutant_kernel(int pass, int width, int N, const int *r
     }
     float *const out = &C[(size_t)row * N + j];
     const bool stores = pass == 0 ? BUG != FIRST_PASS_ADDS : BUG == LATER_PASS_STORES && sum != 0;
+    /* Where the sum began already, and again at the end. */
+    if (BUG == C_COUNTED_TWICE && pass > 0) sum += *out;
     *out = stores ? sum : *out + sum;
 }
 
@@ -195,6 +198,7 @@ PASSES_MUTANT(PASS_TWICE, "only rows longer than 5 nonzeros")
 PASSES_MUTANT(LEFT_OVER_LOST, "only in rows of 31 or more nonzeros, though not in all of them")
 PASSES_MUTANT(FIRST_PASS_ADDS, "adds to what it held before")
 PASSES_MUTANT(LATER_PASS_STORES, "only rows longer than 5 nonzeros")
+PASSES_MUTANT(C_COUNTED_TWICE, "only rows longer than 5 nonzeros")
 TILES_MUTANT(HEALTHY_TILES, NULL)
 TILES_MUTANT(TILE_SUM_LOST, "wrong values")
 TILES_MUTANT(WORK_COUNTER_NOT_RESET, "in later runs only")

@@ -24,7 +24,9 @@ static spmm_contender fake_labs[] = {
                            {"I", "", {1}, 1},
                            {"J", "", {1}, 1},
                            {"K", "", {1}, 1},
-                           {"L", "", {1}, 1}}}},
+                           {"L", "", {1}, 1},
+                           {"M", "", {1}, 1},
+                           {"N", "", {1}, 1}}}},
 };
 
 static int register_labs(void **state)
@@ -331,8 +333,8 @@ static void bad_settings(void **state)
     assert_refuses("--set SPLIT=32", "--set SPLIT=32: choose one of 0, -64, 64");
     assert_refuses("--set C=1,D=2,C=2", "--set: C is set twice");
     assert_refuses("--set D=2 --set D=2", "--set: D is set twice");
-    assert_refuses("--set C=1,D=2,SPLIT=0,E=1,F=1,G=1,H=1,I=1,J=1,K=1,L=1",
-                   "--set: at most 10 settings");
+    assert_refuses("--set C=1,D=2,SPLIT=0,E=1,F=1,G=1,H=1,I=1,J=1,K=1,L=1,M=1,N=1",
+                   "--set: at most 12 settings");
     char line[400] = "--set D=2,";
     memset(line + 10, '1', 300);
     assert_refuses(line, "--set: the list is too long");
