@@ -199,9 +199,11 @@ static void choose(const row_stats *stats, int N, int *tuning)
                   SHARE = SLOTS * STRIP_ROWS * QUAD_COLUMNS * MULTIPROCESSORS;
     const double quads = (double)stats->rows * stats->cols / SHARE; /* of a block */
     const bool few = quads < 50;
-    tuning[TUNE_STEP] = few ? 2 : quads < 90 || stats->density > 0.55 ? 3 : 4;
+    const bool short_steps = N > 16 || quads < 20,
+               long_steps = quads >= 90 && stats->density <= 0.55;
+    tuning[TUNE_STEP] = few && short_steps ? 2 : long_steps ? 4 : 3;
     tuning[TUNE_WAYS] = few && stats->cols >= 16 * QUAD_COLUMNS ? 2 : 1;
-    tuning[TUNE_EVEN] = stats->density < (few || N > 16 ? 0.45 : 0.38);
+    tuning[TUNE_EVEN] = stats->density < (N > 16 ? 0.45 : 0.38);
 }
 
 static const char *unsuited(const problem *p)

@@ -127,8 +127,8 @@ template <bool EVEN>
 static __device__ __forceinline__ void look_at_quad(uint32_t table, uint32_t mask,
                                                     bank_reader<EVEN> &reader, quad_words &w)
 {
-    constexpr uint32_t NIBBLES = 0x0f0f0f0f;
-    const uint32_t fronts = mask & NIBBLES, backs = mask >> 4 & NIBBLES;
+    constexpr uint32_t NIBBLES = 0x78787878; /* 8 * 15 in each byte */
+    const uint32_t fronts = mask << 3 & NIBBLES, backs = mask >> 1 & NIBBLES;
     const uint32_t begin = reader.at, shift = begin / (HALF_STEP / 16);
 #pragma unroll
     for (int f = 0; f < 4; f++) {
@@ -137,10 +137,9 @@ static __device__ __forceinline__ void look_at_quad(uint32_t table, uint32_t mas
         reader.at = begin + HALF_STEP * halves;
         w.shift[f] = shift + 16 * halves;
         reader.look(reader.at, w.word[f]);
-        /* Byte f of the nibbles times an entry's size: a dot product, for which the multipliers have time. */
-        const uint32_t entry_size = sizeof(table_entry) << 8 * f;
-        w.front[f] = load_shared<uint2>(__dp4a(fronts, entry_size, table));
-        w.back[f] = load_shared<uint2>(__dp4a(backs, entry_size, table) + BACKS);
+        /* The table begins at a multiple of 256: its address with the lowest byte replaced. */
+        w.front[f] = load_shared<uint2>(select_bytes(fronts, table, 0x7650 | f));
+        w.back[f] = load_shared<uint2>(select_bytes(backs, table, 0x7650 | f) + BACKS);
     }
 }
 

@@ -52,13 +52,11 @@ template <int TILES> struct sums_handover {
     {
         if (receivers == WORKERS) return;
         mbarrier_wait(receives() ? given : taken, receives() ? parity : parity ^ 1);
-        if (receives())
-            receive(sum);
-        else
-            give(sum);
-        mbarrier_arrive(
-            receives() ? taken
-                       : given); /* each lane for itself: racecheck sees no __syncwarp() here */
+        /* Not `else`: the compiler would take other registers for sums that are received, and move them. */
+        if (!receives()) give(sum);
+        if (receives()) receive(sum);
+        /* Each lane for itself: racecheck does not see the __syncwarp() by which one could speak for all. */
+        mbarrier_arrive(receives() ? taken : given);
         parity ^= 1;
     }
     __device__ __forceinline__ void give(const float (&sum)[WARP_STRIPS][TILES][4]) const
