@@ -10,7 +10,8 @@ from cases import ROOT, short
 
 COMPARE = os.path.join(ROOT, "scripts", "compare-choices")
 SWEEPS = {10: "spmm-lab10-sweep.csv", 20: "spmm-lab20-sweep.csv"}
-SETS = {"graphs": "spmm.csv", "RNN": "spmm-rnn.csv", "sparsity": "spmm-sparsity.csv", "DLMC": "spmm-dlmc.csv"}
+SETS = {"graphs": "spmm.csv", "RNN": "spmm-rnn.csv", "sparsity": "spmm-sparsity.csv", "DLMC": "spmm-dlmc.csv",
+        "like DLMC's": "spmm-dlmc-like.csv"}
 AMONG = [5, 6, 7, 10]
 GOAL = 97
 

@@ -29,7 +29,7 @@ def draw(results):
                     **line(lab, **{"markeredgecolor": suite.COLOURS[lab], "label": f"rows {label}", **LOOKS[order]}))
         mark_published(ax, retained, " %, swizzled")
         ax.set_title(f"{name}\n100 % = {balanced / 1000:.1f} TFLOP/s", fontsize=7)
-        ax.set_xlabel("CoV of row lengths")
+    figure.supxlabel("CoV of row lengths", fontsize=plt.rcParams["axes.labelsize"])
     axes[0][0].set_ylim(0, None)
     axes[0][0].set_ylabel("throughput, % of that of rows\nof one length, as they come")
     suite.legend(figure, axes[0][-1], fontsize=7)

@@ -1,0 +1,18 @@
+# chosen.awk - what is chosen beside what could have been: the share of the fastest one's speed, in per cent. Options:
+# of, among (labs besides, as in 5,6,7), stat (geomean, least).
+END {
+    n = split(among, rival, ",")
+    for (i = 1; i <= num_problems; i++) {
+        own = time_of(problems[i], of)
+        if (!own) continue
+        fastest = own
+        for (k = 1; k <= n; k++) {
+            ms = time_of(problems[i], "lab" rival[k])
+            if (ms && ms < fastest) fastest = ms
+        }
+        logs += log(fastest / own)
+        if (!seen++ || fastest / own < least) least = fastest / own
+    }
+    if (!seen) nothing(of)
+    printf "%.1f %%\n", 100 * (stat == "least" ? least : exp(logs / seen))
+}
