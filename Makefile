@@ -162,7 +162,7 @@ TEST_PROGRAMS := $(patsubst %,$(OUT)/%,$(basename $(TESTS_C) $(TESTS_CU) $(TESTS
 ##@ Build
 
 .PHONY: help all programs test check-format format clean data diff limits ladder FORCE
-.PHONY: bench check-gpu ncu scheduler sanitize validate-counters leaderboard plots report storage predictions
+.PHONY: bench check-gpu ncu resources scheduler sanitize validate-counters leaderboard plots report storage predictions
 
 help: ## Show this help
 	@awk -f scripts/help.awk Makefile config.mk
@@ -208,6 +208,9 @@ scheduler: $(OUT)/scheduler ## Lab 10's probe of the first wave; its simulation:
 
 ncu: $(if $(LAB),$(OUT)/lab$(LAB)) ## Nsight Compute on a lab: make ncu LAB=3 ARGS="arxiv 32"
 	@CUDA_HOME='$(CUDA_HOME)' scripts/ncu-lab '$<' $(ARGS)
+
+resources: $(if $(LAB),$(OUT)/lab$(LAB)) ## Which of the GPU's resources a lab's kernels fill, by ncu: make resources LAB=3 ARGS="arxiv 32"
+	$(Q)CUDA_HOME='$(CUDA_HOME)' scripts/ncu-resources '$<' '$(or $(KERNEL),spmm_)' $(ARGS)
 
 sanitize: $(if $(LAB),$(OUT)/lab$(LAB)) ## The four tools of compute-sanitizer on a lab: make sanitize LAB=3
 	@CUDA_HOME='$(CUDA_HOME)' scripts/sanitize-lab '$<' $(ARGS)

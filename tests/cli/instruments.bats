@@ -342,6 +342,36 @@ RAW
 END
 }
 
+# Shares and sums are kept; what launch__ has, and cycles, are not.
+@test "how full resources are, of the kernels that are asked for" {
+    simt_only
+    fails 2 "usage: scripts/ncu-resources PROGRAM KERNEL DATASET N" "$ROOT/scripts/ncu-resources" ./lab2 warp arxiv
+    fails 77 "is built for the CPU" "$ROOT/scripts/ncu-resources" "$PROGRAMS/lab2" warp "$TINY" 32
+    gpu_lab
+    tool ncu <<END
+echo "\$*" >"$PWD/asked"
+while [ "\$1" != --csv ] || [ "\${2##*/}" = rows.csv ]; do shift; done
+shift 2
+"$PROGRAMS/lab2" "\$@"
+cat <<'RAW'
+"ID","Kernel Name","launch__waves.sum","dram__throughput.avg.pct_of_peak_sustained_elapsed","lts__t_sector_hit_rate.pct","gpu__time_duration.sum","sm__cycles_elapsed.max"
+"","","","%","%","nsecond","cycle"
+"0","void spmm_warp_per_row_kernel<3>(int)","2","87.25","41.5","1,280","7"
+RAW
+END
+    PATH=$fake:$PATH run --separate-stderr -0 "$ROOT/scripts/ncu-resources" "$PWD/gpu/lab3" warp "$TINY" 32
+    [ "${lines[0]}" = dataset,origin,N,kernel,metric,value,device,driver,toolkit,commit ]
+    [ "${#lines[@]}" -eq 4 ]
+    [[ ${lines[1]} == *",32,spmm_warp_per_row_kernel<3>,dram__throughput.avg.pct_of_peak_sustained_elapsed,87.25,"* ]]
+    [[ ${lines[3]} == *,gpu__time_duration.sum,1280,* ]]
+    [[ $(<asked) == *"--clock-control none"*"::regex:warp:3"*"$TINY 32 --vs none --bench-only"* ]]
+    PATH=$fake:$PATH HEADER=0 run --separate-stderr -0 "$ROOT/scripts/ncu-resources" "$PWD/gpu/lab3" warp "$TINY" 32
+    [ "${#lines[@]}" -eq 3 ]
+    tool ncu <<<'echo "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission"; exit 1'
+    PATH=$fake:$PATH run --separate-stderr -4 "$ROOT/scripts/ncu-resources" "$PWD/gpu/lab3" warp "$TINY" 32
+    [[ $stderr == *"make ncu LAB=1"* ]]
+}
+
 @test "counters of ncu as tidy lines, beside the CPU's" {
     simt_only
     ncu_prints 40 | tool ncu
