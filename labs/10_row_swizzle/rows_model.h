@@ -8,7 +8,7 @@
 #include "matrix/stats.h"
 
 /* Microseconds for a launch, and for what takes longer: the longest row, which is walked in `longest`, or
- * all rows, at `rate` flops a microsecond. Where both take about as long they take a fourth longer. */
+ * all rows, at `rate` flops a microsecond. Where both take about as long it is up to a quarter more. */
 double gather_estimate(const row_stats *stats, int N, double longest, double rate);
 
 /* Microseconds of lab 6's kernel and, where N is 64 or more, of lab 7's. */
