@@ -3,16 +3,22 @@
  * asks the same.
  */
 #include "bins.h"
+#include "rows_model.h"
+
+#include <math.h>
 
 /* Groups of 8 lanes that the GPU holds: 132 SMs, 40 warps. */
 constexpr int RESIDENT_GROUPS = 132 * 40 * 4;
 
 double bins_estimate(const row_stats *stats, int N)
 {
-    /* They cut a row, so that no row is long. Fitted to 512 to 8192 rows of 51 and 205 nonzeros at N = 128
-     * and 256, within 14 %, and to ddi and protein at N = 32, within 3 %. */
-    const double flops = 2.0 * stats->nnz * N;
-    return 7 + flops / (N < 64 ? 5.4e6 : 6.6e6);
+    /* A group walks no more than SERIAL nonzeros; parts of longer rows come together in L2. Fitted to pruned
+     * weights of 64 to 8192 rows at N = 128 to 2048, 54 of 59 within 15 %, and to ddi at N = 32. It is too
+     * high for tens of thousands of short rows, by up to 1.75. */
+    constexpr double SERIAL = 64, STEP = 0.065, JOIN = 2;
+    const double time =
+        gather_estimate(stats, N, STEP * fmin(stats->max, SERIAL), N < 64 ? 5.4e6 : 6.2e6);
+    return time + (stats->max > 4 * SERIAL ? JOIN : 0);
 }
 
 int bins_serial(const row_stats *stats, int N)

@@ -104,11 +104,13 @@ family() {
     fi
 }
 
-@test "lab 10: bins or tiles for rows of more than 64 nonzeros that are too few to fill a GPU" {
+@test "lab 10: few rows go to tiles, subwarps or bins, by how many, how long and how wide" {
     [ -x lab10 ] || skip "$PROGRAMS/lab10 is not built"
-    [ "$(family fp32 weights:rows=512,cols=512,sparsity=0.9 128)" = FAMILY=0 ]
-    [ "$(family fp32 weights:rows=512,cols=512,sparsity=0.9,kind=magnitude,cov=0.6 128)" = FAMILY=0 ]
-    [ "$(family fp32 weights:rows=512,cols=2048,sparsity=0.95 64)" = FAMILY=0 ]
-    [ "$(family fp32 weights:rows=512,cols=2048,sparsity=0.9 256)" = FAMILY=3 ]
+    [ "$(family fp32 weights:rows=512,cols=512,sparsity=0.9 256)" = FAMILY=3 ]
+    [ "$(family fp32 weights:rows=512,cols=512,sparsity=0.9,kind=magnitude,cov=0.6 256)" = FAMILY=3 ]
+    [ "$(family fp32 weights:rows=512,cols=2048,sparsity=0.9 2048)" = FAMILY=3 ]
+    [ "$(family fp32 weights:rows=64,cols=256,sparsity=0.9 256)" = FAMILY=7 ]
+    [ "$(family fp32 weights:rows=512,cols=2048,sparsity=0.98,kind=magnitude,cov=0.4 256)" = FAMILY=0 ]
+    [ "$(family fp32 weights:rows=2048,cols=512,sparsity=0.9 256)" = FAMILY=6 ]
     [ "$(family fp32 weights:rows=2048,cols=2048,sparsity=0.9 128)" = FAMILY=6 ]
 }
