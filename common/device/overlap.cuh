@@ -32,12 +32,12 @@ __device__ __forceinline__ void wait_for_kernel_before()
 #endif
 }
 
-/* Whether a kernel's code waits: code that was compiled for less does not, wherever it runs. */
-template <class T> cudaError_t can_overlap(void (*kernel)(T), bool *can)
+/* Whether a kernel's code was compiled for 9.0 or newer: other code does not wait, wherever it runs. */
+template <class T> cudaError_t compiled_for_90(void (*kernel)(T), bool *is)
 {
     cudaFuncAttributes made;
     const cudaError_t error = cudaFuncGetAttributes(&made, kernel);
-    *can = error == cudaSuccess && made.ptxVersion >= 90;
+    *is = error == cudaSuccess && made.ptxVersion >= 90;
     return error;
 }
 

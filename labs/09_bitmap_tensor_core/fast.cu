@@ -184,10 +184,10 @@ cudaError_t fast_prepare(spmm_plan *plan, int blocks)
 static cudaError_t prepare(spmm_plan *plan)
 {
     int device, multiprocessors;
-    bool built;
-    /* Made for an older GPU the kernel has no bulk copies, and would trap on this one. */
-    CUDA_TRY(can_overlap(spmm_lane_major_kernel<1, false, __half>, &built));
-    if (!built) return cudaErrorNoKernelImageForDevice;
+    bool is_built;
+    /* For an older GPU the kernel has no bulk copies, and would trap on this one. */
+    CUDA_TRY(compiled_for_90(spmm_lane_major_kernel<1, false, __half>, &is_built));
+    if (!is_built) return cudaErrorNoKernelImageForDevice;
     CUDA_TRY(cudaGetDevice(&device));
     CUDA_TRY(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
     return fast_prepare(plan, min(multiprocessors, MOST_BLOCKS));

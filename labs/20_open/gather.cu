@@ -156,7 +156,7 @@ void gather_fit(int N, int *width, int *lanes, int *slices)
 
 cudaError_t gather_can_overlap(bool *can)
 {
-    return can_overlap(spmm_gather_kernel<8, 4, 1, OVERLAPPING>, can);
+    return compiled_for_90(spmm_gather_kernel<8, 4, 1, OVERLAPPING>, can);
 }
 
 cudaError_t gather_run(const passes_plan *plan, int N, int width, bool overlap, const float *B,

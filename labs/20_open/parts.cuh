@@ -70,15 +70,11 @@ static __device__ void long_part(const pass_product &p)
             total += warp_sum[w][thread];
     }
     if (!has_column) return;
-    if constexpr (KIND == OVERLAPPING) {
-        if (tagged_row & ADDS) {
-            wait_for_kernel_before();
-            total += __ldcg(out);
-        }
-        *out = total;
-    } else {
-        *out = tagged_row & ADDS ? *out + total : total;
+    if (tagged_row & ADDS) {
+        if constexpr (KIND == OVERLAPPING) wait_for_kernel_before();
+        total += KIND == OVERLAPPING ? __ldcg(out) : *out;
     }
+    *out = total;
 }
 
 #endif

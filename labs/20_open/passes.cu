@@ -25,19 +25,17 @@ struct find_first_pass {
     }
 };
 
-/* The column by which rows are ordered, for segments of pass 0. I: of the site's row_ptr. */
+/* The column by which a row is ordered; 0 if it is empty. I: of the site's row_ptr. */
 template <class I> struct find_column {
-    int rows, order;
+    int order; /* enum row_order */
     const I *row_ptr;
     const int *col_idx;
     int *column;
 
-    __host__ __device__ void operator()(int64_t segment) const
+    __host__ __device__ void operator()(int64_t row) const
     {
-        column[segment] = 0;
-        if (segment >= rows || row_ptr[segment] == row_ptr[segment + 1]) return;
-        column[segment] =
-            col_idx[order == BY_FIRST_COLUMN ? row_ptr[segment] : row_ptr[segment + 1] - 1];
+        const I first = row_ptr[row], end = row_ptr[row + 1];
+        column[row] = first == end ? 0 : col_idx[order == BY_FIRST_COLUMN ? first : end - 1];
     }
 };
 
@@ -156,20 +154,19 @@ static void scratch_free(site where, scratch *s)
     site_free(where, s->first);
 }
 
-/* Sorts all segments by their rows' columns: what is alike in the keys of the sort behind this one, which is
- * stable, stays so. `key` is scratch. */
+/* Sorts the segments of pass 0, which come first, by their rows' columns: what is alike in the keys of the sort
+ * behind this one, which is stable, stays so. `key` is scratch. */
 static cudaError_t order_by_column(const spmm_matrix *A, const passes_plan *p, int *key, int *order)
 {
-    const int rows = A->rows, count = p->passes * rows;
     if (p->shape.order == AS_THEY_COME || A->nnz == 0) return cudaSuccess;
     if (p->where == ON_HOST)
-        CUDA_TRY(each(
-            p->where, count,
-            find_column<int64_t>{rows, p->shape.order, A->host->row_ptr, A->host->col_idx, key}));
+        CUDA_TRY(
+            each(p->where, A->rows,
+                 find_column<int64_t>{p->shape.order, A->host->row_ptr, A->host->col_idx, key}));
     else
-        CUDA_TRY(each(p->where, count,
-                      find_column<int>{rows, p->shape.order, A->d_row_ptr, A->d_col_idx, key}));
-    return site_argsort(p->where, key, A->cols - 1, order, count);
+        CUDA_TRY(each(p->where, A->rows,
+                      find_column<int>{p->shape.order, A->d_row_ptr, A->d_col_idx, key}));
+    return site_argsort(p->where, key, A->cols - 1, order, A->rows);
 }
 
 /* Sorts all segments; fills passes->first. */

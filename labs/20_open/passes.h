@@ -3,8 +3,8 @@
  * into bins by length.
  *
  * A pass is a launch. Pass 0 has what no block of columns wanted, and the empty rows; pass 1 + b has
- * block b. A row's first segment is stored to C, later ones are added to what is there: launches of a
- * stream come one after the other, so no atomics are needed and the sum has one order.
+ * block b. A row's first segment is stored to C, later ones are added to what is there when all passes
+ * before have ended: so no atomics are needed, and the sum has one order.
  *
  *   bin        segments of           worked on by
  *   LONG       more than 4 SERIAL    blocks, a part of 16 SERIAL nonzeros each; the last one adds up
