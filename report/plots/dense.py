@@ -43,7 +43,9 @@ def draw(results):
         mark_behind(ax, "cuBLAS ahead")
     suite.legend(figure, *axes[:, 0])
     shapes = len({shape for _, _, shape, *_ in dense})
-    axes[-1, 0].set_xticks(range(len(sparsities)), [f"{zeros:g} %" for zeros in sparsities])
+    masks = [sorted({mask for _, other, _, mask, _ in dense if other == zeros}) for zeros in sparsities]
+    axes[-1, 0].set_xticks(range(len(sparsities)), [
+        f"{zeros:g} %" + (f"\n({', '.join(kinds)})" if len(kinds) > 1 else "") for zeros, kinds in zip(sparsities, masks)])
     axes[-1, 0].set_xlim(-0.6, len(sparsities) - 0.4)
     axes[-1, 0].set_xlabel(f"zeros; {shapes} shape{'s' * (shapes > 1)}; with each its geomean, and how many are ahead")
     return figure
