@@ -89,7 +89,7 @@ AWK
     run -0 --separate-stderr bench
     [[ $output == "bench: 5 cells done, 0 kept, 0 of them failed, in "*": $rows" ]]
     [ "${#stderr_lines[@]}" -eq 2 ] # a line a run, as this is no terminal
-    [[ ${stderr_lines[0]} == "bench: 4/5 graphs.csv: lab1 set:pair 1,2"*", about "*" left" ]]
+    [[ ${stderr_lines[0]} == "bench: 4/5 graphs.csv: lab1 set:pair 1,2"*", took "*" s of "*", about "*" left" ]]
     diff <(cells "$rows/graphs.csv") - <<'END'
 a 1 abc 1 ok 
 a 2 abc 1 ok 
