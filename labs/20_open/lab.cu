@@ -148,7 +148,7 @@ static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStre
  * become 32 where N needs it. */
 static const int SHORTLIST[][MAX_TUNABLES] = {
     /* FAMILY WIDTH SERIAL PACK WINDOW ORDER BLOCKS SHORTEST OVERLAP THREADS WAVES */
-    {GATHER, 64, 64, 16, 4096, 0, 0, 8, 0, 512, 2}, {GATHER, 64, 64, 16, 4096, 1, 0, 8, 0, 512, 2},
+    {GATHER, 64, 64, 16, 4096, 0, 0, 8, 0, 512, 2}, {GATHER, 64, 64, 16, 4096, 2, 0, 8, 0, 512, 2},
     {GATHER, 64, 128, 0, 4096, 0, 0, 8, 0, 512, 2}, {GATHER, 64, 128, 0, 0, 0, 2, 8, 0, 512, 2},
     {GATHER, 64, 128, 0, 4096, 0, 4, 8, 0, 512, 2}, {GATHER, 64, 128, 0, 0, 0, 8, 8, 0, 512, 2},
     {GATHER, 64, 256, 0, 0, 0, 8, 8, 0, 512, 2},    {GATHER, 64, 256, 0, 0, 0, 16, 8, 0, 512, 2},
