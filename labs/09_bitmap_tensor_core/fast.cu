@@ -185,8 +185,8 @@ static cudaError_t prepare(spmm_plan *plan)
 {
     int device, multiprocessors;
     bool is_built;
-    /* For an older GPU the kernel has no bulk copies, and would trap on this one. */
-    CUDA_TRY(compiled_for_90(spmm_lane_major_kernel<1, false, __half>, &is_built));
+    /* Kernels for an older GPU have no bulk copies, and would trap on this one. Asked is the one that is used anyway. */
+    CUDA_TRY(compiled_for_90(spmm_order_X_kernel<__half>, &is_built));
     if (!is_built) return cudaErrorNoKernelImageForDevice;
     CUDA_TRY(cudaGetDevice(&device));
     CUDA_TRY(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));

@@ -18,7 +18,7 @@ double bins_estimate(const row_stats *stats, int N)
     constexpr double SERIAL = 64, STEP = 0.065, JOIN = 2;
     const double time =
         gather_estimate(stats, N, STEP * fmin(stats->max, SERIAL), N < 64 ? 5.4e6 : 6.2e6);
-    return time + (stats->max > 4 * SERIAL ? JOIN : 0);
+    return time + (stats->max > MEDIUM_GROUPS * SERIAL ? JOIN : 0);
 }
 
 int bins_serial(const row_stats *stats, int N)

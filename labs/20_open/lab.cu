@@ -58,10 +58,12 @@ static cudaError_t prepare_passes(spmm_plan *plan, passes_plan *passes)
         CUDA_TRY(locality_measure(site_of(plan), &plan->A, &l));
         blocks = choose_blocks(plan->A.stats, &l, &others);
     }
-    bool can_overlap;
-    CUDA_TRY(gather_can_overlap(&can_overlap));
     if (blocks == 0) forget(plan, TUNE_SHORTEST, TUNE_OVERLAP);
-    if (!can_overlap) forget(plan, TUNE_OVERLAP, TUNE_OVERLAP);
+    if (tuning[TUNE_OVERLAP]) { /* not asked for nothing: the driver loads a kernel to answer */
+        bool can_overlap;
+        CUDA_TRY(gather_can_overlap(&can_overlap));
+        if (!can_overlap) forget(plan, TUNE_OVERLAP, TUNE_OVERLAP);
+    }
     if (tuning[TUNE_WINDOW] >= plan->A.rows) tuning[TUNE_WINDOW] = 0;
     shape.window = tuning[TUNE_WINDOW];
     shape.order = tuning[TUNE_ORDER];
