@@ -342,7 +342,7 @@ RAW
 END
 }
 
-# Shares and sums are kept; what launch__ has, and cycles, are not.
+# Means of shares, rates and sums are kept; least, most and sum of a share, what launch__ has, and cycles are not.
 @test "how full resources are, of the kernels that are asked for" {
     simt_only
     fails 2 "usage: scripts/ncu-resources PROGRAM KERNEL DATASET N" "$ROOT/scripts/ncu-resources" ./lab2 warp arxiv
@@ -354,19 +354,20 @@ while [ "\$1" != --csv ] || [ "\${2##*/}" = rows.csv ]; do shift; done
 shift 2
 "$PROGRAMS/lab2" "\$@"
 cat <<'RAW'
-"ID","Kernel Name","launch__waves.sum","dram__throughput.avg.pct_of_peak_sustained_elapsed","lts__t_sector_hit_rate.pct","gpu__time_duration.sum","sm__cycles_elapsed.max"
-"","","","%","%","nsecond","cycle"
-"0","void spmm_warp_per_row_kernel<3>(int)","2","87.25","41.5","1,280","7"
+"ID","Kernel Name","launch__waves.sum","dram__cycles_active.avg.pct_of_peak_sustained_elapsed","dram__cycles_active.max.pct_of_peak_sustained_elapsed","dram__cycles_active.min.pct_of_peak_sustained_elapsed","dram__cycles_active.sum.pct_of_peak_sustained_elapsed","lts__t_sector_hit_rate.pct","gpu__time_duration.sum","sm__cycles_elapsed.max","sm__warps_active.avg.pct_of_peak_sustained_active","sm__warps_active.max.pct_of_peak_sustained_active"
+"","","","%","%","%","%","%","nsecond","cycle","%","%"
+"0","void spmm_warp_per_row_kernel<3>(int)","2","87.25","88","86","87.25","41.5","1,280","7","50","51"
 RAW
 END
     PATH=$fake:$PATH run --separate-stderr -0 "$ROOT/scripts/ncu-resources" "$PWD/gpu/lab3" warp "$TINY" 32
     [ "${lines[0]}" = dataset,origin,N,kernel,metric,value,device,driver,toolkit,commit ]
-    [ "${#lines[@]}" -eq 4 ]
-    [[ ${lines[1]} == *",32,spmm_warp_per_row_kernel<3>,dram__throughput.avg.pct_of_peak_sustained_elapsed,87.25,"* ]]
-    [[ ${lines[3]} == *,gpu__time_duration.sum,1280,* ]]
+    [[ ${lines[1]} == *",32,spmm_warp_per_row_kernel<3>,dram__cycles_active.avg.pct_of_peak_sustained_elapsed,87.25,"* ]]
+    [ "$(printf '%s\n' "${lines[@]:1}" | grep -oE '[a-z0-9]+__[a-z_.]+,[0-9.]+' | tr '\n' ' ')" = \
+        "dram__cycles_active.avg.pct_of_peak_sustained_elapsed,87.25 lts__t_sector_hit_rate.pct,41.5 \
+gpu__time_duration.sum,1280 sm__warps_active.avg.pct_of_peak_sustained_active,50 " ]
     [[ $(<asked) == *"--clock-control none"*"::regex:warp:3"*"$TINY 32 --vs none --bench-only"* ]]
     PATH=$fake:$PATH HEADER=0 run --separate-stderr -0 "$ROOT/scripts/ncu-resources" "$PWD/gpu/lab3" warp "$TINY" 32
-    [ "${#lines[@]}" -eq 3 ]
+    [ "${#lines[@]}" -eq 4 ]
     tool ncu <<<'echo "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission"; exit 1'
     PATH=$fake:$PATH run --separate-stderr -4 "$ROOT/scripts/ncu-resources" "$PWD/gpu/lab3" warp "$TINY" 32
     [[ $stderr == *"make ncu LAB=1"* ]]
