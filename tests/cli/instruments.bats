@@ -272,10 +272,16 @@ tool() {
     chmod +x "$fake/$1"
 }
 
-# A program that says it is built for cuda.
+# gpu_lab [CACHE]: a program that says it is built for cuda, and, if asked for cells, that L2 is warm or cold.
 gpu_lab() {
     mkdir -p gpu
-    printf '#!/bin/sh\necho "lab3, commit 1, backend cuda"\necho "device: NVIDIA Fake 1"\n' >gpu/lab3
+    cat >gpu/lab3 <<END
+#!/bin/sh
+case \$* in
+*--cells) echo "spmm,lab3,${1:-warm},\$1" ;;
+*) echo "lab3, commit 1, backend cuda"; echo "device: NVIDIA Fake 1" ;;
+esac
+END
     chmod +x gpu/lab3
 }
 
@@ -365,9 +371,11 @@ END
     [ "$(printf '%s\n' "${lines[@]:1}" | grep -oE '[a-z0-9]+__[a-z_.]+,[0-9.]+' | tr '\n' ' ')" = \
         "dram__cycles_active.avg.pct_of_peak_sustained_elapsed,87.25 lts__t_sector_hit_rate.pct,41.5 \
 gpu__time_duration.sum,1280 sm__warps_active.avg.pct_of_peak_sustained_active,50 " ]
-    [[ $(<asked) == *"--clock-control none"*"::regex:warp:3"*"$TINY 32 --vs none --bench-only"* ]]
+    [[ $(<asked) == *"--clock-control none --cache-control none"*"::regex:warp:3"*"$TINY 32 --vs none --bench-only"* ]]
+    gpu_lab cold
     PATH=$fake:$PATH HEADER=0 run --separate-stderr -0 "$ROOT/scripts/ncu-resources" "$PWD/gpu/lab3" warp "$TINY" 32
     [ "${#lines[@]}" -eq 4 ]
+    [[ $(<asked) == *"--cache-control all"* ]] # as the times are measured
     tool ncu <<<'echo "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission"; exit 1'
     PATH=$fake:$PATH run --separate-stderr -4 "$ROOT/scripts/ncu-resources" "$PWD/gpu/lab3" warp "$TINY" 32
     [[ $stderr == *"make ncu LAB=1"* ]]
