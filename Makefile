@@ -209,8 +209,10 @@ scheduler: $(OUT)/scheduler ## Lab 10's probe of the first wave; its simulation:
 ncu: $(if $(LAB),$(OUT)/lab$(LAB)) ## Nsight Compute on a lab: make ncu LAB=3 ARGS="arxiv 32"
 	@CUDA_HOME='$(CUDA_HOME)' scripts/ncu-lab '$<' $(ARGS)
 
-resources: $(if $(LAB),$(OUT)/lab$(LAB)) ## Which of the GPU's resources a lab's kernels fill, by ncu: make resources LAB=3 ARGS="arxiv 32"
-	$(Q)CUDA_HOME='$(CUDA_HOME)' scripts/ncu-resources '$<' '$(or $(KERNEL),spmm_)' $(ARGS)
+resources: $(if $(LAB),$(OUT)/lab$(LAB),$(if $(filter cuda,$(BACKEND)),$(OUT)/lab9 $(OUT)/lab20)) ## What bounds a lab's kernels, by ncu: make resources LAB=3 ARGS="arxiv 32"; without LAB: rows of the report
+	$(Q)CUDA_HOME='$(CUDA_HOME)' $(if $(LAB),scripts/ncu-resources '$<' '$(or $(KERNEL),spmm_)' $(ARGS) >$(OUT)/resources.csv,\
+		scripts/measure-resources '$(OUT)')
+	$(if $(LAB),$(Q)scripts/resources-table $(OUT)/resources.csv)
 
 sanitize: $(if $(LAB),$(OUT)/lab$(LAB)) ## The four tools of compute-sanitizer on a lab: make sanitize LAB=3
 	@CUDA_HOME='$(CUDA_HOME)' scripts/sanitize-lab '$<' $(ARGS)

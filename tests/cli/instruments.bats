@@ -381,6 +381,79 @@ gpu__time_duration.sum,1280 sm__warps_active.avg.pct_of_peak_sustained_active,50
     [[ $stderr == *"make ncu LAB=1"* ]]
 }
 
+# Rows of an H200. Sectors of memory's chips and what L2 takes in are memory, too, and what is written back of L1 is its
+# data pipe: each once. The most of a resource over the units of a GPU does not count.
+@test "what bounds a kernel, in words" {
+    local rows=$ROOT/tests/cli/golden/resources.csv
+    run --separate-stderr -0 "$ROOT/scripts/resources-table" "$rows"
+    diff - <(printf '%s\n' "${lines[@]}") <<'END'
+NVIDIA H200, driver 580.159.04, CUDA 13.0, commit `47d5a4c6d19f`. One launch of the kernel, as ncu has it:
+| matrix | N | kernel | us | the fullest of all resources | the fullest of instructions | memory, GB/s | hits in L2 | in L1 | warps |
+|---|---:|---|---:|---|---|---:|---:|---:|---:|
+| protein (stand-in) | 32 | `gather<8, 4, 1, 1>` | 113.6 | L2 to the crossbar 85 %; L1/shared memory's data pipe (wavefronts) 62 %; L2's lookups 61 % | load and store instructions 31 % | 838 | 87 % | 17 % | 70 % |
+| llm.28672x8192-random-0.5 (stand-in) | 32 | `lane_major<4, 0, __half>` | 82.9 | memory 70 %; L1/shared memory's data pipe (wavefronts) 69 %; L2's data 53 % | issue slots 43 % | 3360 | 17 % | 15 % | 14 % |
+END
+    # What has no words here has its name; what was not measured is no 0.
+    sed -n '1p; /,dram__bytes/p; s/,dram__cycles_active\.avg[^,]*,[^,]*/,sm__new.avg.pct_of_peak_sustained_elapsed,99/p' "$rows" >new.csv
+    run --separate-stderr -0 "$ROOT/scripts/resources-table" new.csv
+    [[ ${lines[3]} == *"| - | sm__new 99 % | sm__new 99 % | - | - | - | - |" ]]
+
+    sed '$s/H200/H100/' "$rows" >two.csv
+    fails 3 "resources-table: rows of NVIDIA H200, driver 580.159.04, CUDA 13.0 and of NVIDIA H100" \
+        "$ROOT/scripts/resources-table" two.csv
+    fails 3 "no rows of ncu; make resources measures them" "$ROOT/scripts/resources-table" "$ROOT/tests/cli/golden/report.csv"
+    fails 3 "none.csv: no such rows; make resources measures them" "$ROOT/scripts/resources-table" none.csv
+}
+
+# A GPU's lab20 and lab9, which know two graphs, and an ncu to which a case is one metric, slow or a failure.
+@test "the report's cases one by one: what fails is said, what is there is kept" {
+    simt_only
+    fails 77 "measure-resources: no GPU" "$ROOT/scripts/measure-resources" "$PROGRAMS" out.csv
+    mkdir -p gpu
+    cat >gpu/lab20 <<'END'
+#!/bin/sh
+case $* in
+--version) printf 'lab20, commit 1, backend cuda\nfolder: fake\n' ;;
+"set:graphs 32,256 "*--cells) printf '%s\n' dataset,N,spec a,32,a a,256,a b,32,b b,256,b ;;
+esac
+END
+    chmod +x gpu/lab20
+    cp gpu/lab20 gpu/lab9
+    tool ncu <<END
+while [ "\${1##*/}" != lab20 ] && [ "\${1##*/}" != lab9 ]; do shift; done
+echo "\$*" >>"$PWD/asked"
+case \$FAIL,\$2,\$3 in
+slow,b,32) sleep 30 ;;
+dead,b,32) echo "==ERROR== no such kernel"; exit 1 ;;
+esac
+name=spmm_gather_kernel
+[ "\${1##*/}" = lab20 ] || name=spmm_lane_major_kernel
+dataset=\$2 N=\$3
+while [ \$# -gt 1 ]; do shift; done
+printf 'dataset,origin,N,device,driver,toolkit,commit\n%s,real,%s,GPU,1,2,c\n' "\$dataset" "\$N" >"\$1"
+printf '"ID","Kernel Name","gpu__time_duration.sum"\n"","","ns"\n"0","void %s<1, 2>(int)","1,000"\n' "\$name"
+END
+    export PATH=$fake:$PATH
+    FAIL=slow LIMIT=1 ONLY=lab20 run --separate-stderr -4 "$ROOT/scripts/measure-resources" gpu out.csv
+    echo "$stderr"
+    [[ $stderr == *"measure-resources: lab20 b N=32: no rows: stopped after 1 s"* ]]
+    [[ $stderr == *"3 cases measured, 0 kept, 1 without rows: out.csv" ]]
+    FAIL=dead ONLY=lab20 run --separate-stderr -4 "$ROOT/scripts/measure-resources" gpu out.csv
+    [[ $stderr == *"lab20 b N=32: no rows: ==ERROR== no such kernel"* ]]
+    [[ $stderr == *"0 cases measured, 3 kept, 1 without rows: out.csv" ]]
+    run --separate-stderr -0 "$ROOT/scripts/measure-resources" gpu out.csv
+    [[ $stderr == *"10 cases measured, 3 kept, 0 without rows: out.csv" ]]
+    [ "$(cut -d, -f 1,3 out.csv | tr '\n' ' ')" = "dataset,N a,32 a,256 b,256 b,32 \
+$(printf 'llm.%s,8 llm.%s,16 llm.%s,32 ' 28672x8192-random-0.{5,5,5} 28672x8192-random-0.{7,7,7} 8192x8192-random-0.{6,6,6})" ]
+    [ ! -e out.csv.new ]
+    grep -q -- "gpu/lab9 llm.8192x8192-random-0.6 16 --precision fp16 --vs none --bench-only" asked
+    grep -q -- "gpu/lab20 a 256 --precision fp32 --vs none --bench-only" asked
+    run --separate-stderr -0 "$ROOT/scripts/measure-resources" gpu # in the folder of the GPU
+    [ "$(sort report/results/fake/resources.csv)" = "$(sort out.csv)" ]
+    run --separate-stderr -0 "$ROOT/scripts/resources-table" out.csv
+    [ "${#lines[@]}" -eq 16 ]
+}
+
 @test "counters of ncu as tidy lines, beside the CPU's" {
     simt_only
     ncu_prints 40 | tool ncu
