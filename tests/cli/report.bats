@@ -128,6 +128,7 @@ $marker"
 {{table cases spmm-rnn.csv: A file that is not there.}}
 {{table cases of=lab9 spmm.csv: A lab that is not there.}}
 {{table counters counters.csv: What make bench does not measure.}}
+{{table resources-table resources.csv: Nor this.}}
 {{figure there: Drawn.}}
 {{figure gone: Not drawn.}}
 a {{value time of=lab5 only=^a$ N=32 spmm.csv}} b {{value limit name=launch_us limits.tsv}} c
@@ -135,12 +136,21 @@ END
     [ "$status" -eq 3 ]
     grep -qxF '> **Not shown:** no spmm-rnn.csv; make bench PLAN=full measures it' "$page/report.md"
     grep -qxF '> **Not shown:** no counters.csv; make validate-counters measures it' "$page/report.md"
+    grep -qxF '> **Not shown:** no resources.csv; make resources measures it' "$page/report.md"
     grep -qxF '> **Not shown:** no rows of lab9; make bench PLAN=full measures them' "$page/report.md"
     grep -qxF '![there](figures/there.svg)' "$page/report.md"
     grep -qxF '> **Not shown:** gone: no rows of lab 5; make bench PLAN=full measures them' "$page/report.md"
     grep -qxF 'a **not measured** b 5.0 c' "$page/report.md"
     grep -qxF '**Figure 2.** Not drawn.' "$page/report.md"
-    [ "$(wc -l <<<"$stderr")" -eq 5 ]
+    [ "$(wc -l <<<"$stderr")" -eq 6 ]
+}
+
+@test "what bounds a case is as ncu has it, with its machine and data" {
+    cp tests/cli/golden/resources.csv "$rows"
+    report <<<'{{table resources-table resources.csv: Resources.}}'
+    [ "$status" -eq 0 ]
+    grep -qF ' | 113.6 | L2 to the crossbar 85 %; ' "$page/report.md"
+    grep -qF '; data stand-in: llm.28672x8192-random-0.5, protein; rows of resources.csv<' "$page/report.md"
 }
 
 @test "malformed rows: file and line are said, and the other tables are made" {
