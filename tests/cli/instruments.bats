@@ -439,13 +439,14 @@ END
     [[ $stderr == *"measure-resources: lab20 b N=32: no rows: stopped after 1 s"* ]]
     [[ $stderr == *"3 cases measured, 0 kept, 1 without rows: out.csv" ]]
     FAIL=dead ONLY=lab20 run --separate-stderr -4 "$ROOT/scripts/measure-resources" gpu out.csv
-    [[ $stderr == *"lab20 b N=32: no rows: ==ERROR== no such kernel"* ]]
+    [[ $stderr == *"lab20 b N=32: no rows: status 4: ==ERROR== no such kernel"* ]]
     [[ $stderr == *"0 cases measured, 3 kept, 1 without rows: out.csv" ]]
     run --separate-stderr -0 "$ROOT/scripts/measure-resources" gpu out.csv
     [[ $stderr == *"10 cases measured, 3 kept, 0 without rows: out.csv" ]]
     [ "$(cut -d, -f 1,3 out.csv | tr '\n' ' ')" = "dataset,N a,32 a,256 b,256 b,32 \
 $(printf 'llm.%s,8 llm.%s,16 llm.%s,32 ' 28672x8192-random-0.{5,5,5} 28672x8192-random-0.{7,7,7} 8192x8192-random-0.{6,6,6})" ]
     [ ! -e out.csv.new ]
+    ONLY=lab3 fails 2 "no case has lab3 in it" "$ROOT/scripts/measure-resources" gpu out.csv
     grep -q -- "gpu/lab9 llm.8192x8192-random-0.6 16 --precision fp16 --vs none --bench-only" asked
     grep -q -- "gpu/lab20 a 256 --precision fp32 --vs none --bench-only" asked
     run --separate-stderr -0 "$ROOT/scripts/measure-resources" gpu # in the folder of the GPU
