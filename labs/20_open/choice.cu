@@ -42,6 +42,7 @@ static void choose_gather(const row_stats *stats, int N, int *tuning)
     tuning[TUNE_ORDER] = AS_THEY_COME; /* the others pay at N = 256 alone: order.md */
     /* Segments of short rows are hardly longer than what it takes to read and write C. */
     tuning[TUNE_BLOCKS] = long_rows ? BY_LOCALITY : 0;
+    tuning[TUNE_OVERLAP] = 1; /* prepare forgets it where nothing can overlap */
     if (N % 64 == 0) tuning[TUNE_WIDTH] = 64;
 }
 

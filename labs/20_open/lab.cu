@@ -147,14 +147,14 @@ static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStre
 }
 
 /* What --tune tries: each kernel with the settings that won on one kind of graph. Slices of 64 columns
- * become 32 where N needs it. */
+ * become 32 where N needs it, and passes run in turn where they cannot overlap. */
 static const int SHORTLIST[][MAX_TUNABLES] = {
     /* FAMILY WIDTH SERIAL PACK WINDOW ORDER BLOCKS SHORTEST OVERLAP THREADS WAVES */
     {GATHER, 64, 64, 16, 4096, 0, 0, 8, 0, 512, 2}, {GATHER, 64, 64, 16, 4096, 2, 0, 8, 0, 512, 2},
-    {GATHER, 64, 128, 0, 4096, 0, 0, 8, 0, 512, 2}, {GATHER, 64, 128, 0, 0, 0, 2, 8, 0, 512, 2},
-    {GATHER, 64, 128, 0, 4096, 0, 4, 8, 0, 512, 2}, {GATHER, 64, 128, 0, 0, 0, 8, 8, 0, 512, 2},
-    {GATHER, 64, 256, 0, 0, 0, 8, 8, 0, 512, 2},    {GATHER, 64, 256, 0, 0, 0, 16, 8, 0, 512, 2},
-    {GATHER, 64, 256, 0, 0, 0, 32, 8, 0, 512, 2},   {TILE_32, 32, 64, 0, 0, 0, 0, 8, 0, 768, 1},
+    {GATHER, 64, 128, 0, 4096, 0, 0, 8, 0, 512, 2}, {GATHER, 64, 128, 0, 0, 0, 2, 8, 1, 512, 2},
+    {GATHER, 64, 128, 0, 4096, 0, 4, 8, 1, 512, 2}, {GATHER, 64, 128, 0, 0, 0, 8, 8, 1, 512, 2},
+    {GATHER, 64, 256, 0, 0, 0, 8, 8, 1, 512, 2},    {GATHER, 64, 256, 0, 0, 0, 16, 8, 1, 512, 2},
+    {GATHER, 64, 256, 0, 0, 0, 32, 8, 1, 512, 2},   {TILE_32, 32, 64, 0, 0, 0, 0, 8, 0, 768, 1},
     {TILE_8, 32, 64, 0, 0, 0, 0, 8, 0, 512, 2},     {TILE_8, 32, 64, 0, 0, 0, 0, 8, 0, 512, 1},
     {FRAGMENTS, 32, 64, 0, 0, 0, 0, 8, 0, 512, 2},
 };

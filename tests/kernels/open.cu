@@ -229,8 +229,8 @@ SPMM_REGISTER(new_values)
 
 /* ---- passes that overlap ---------------------------------------------------------------------- */
 
-/* With segments of every bin, of the longest too. No choice has both this and blocks, so no sweep around
- * a choice comes here. */
+/* With segments of every bin, of the longest too. Choices for matrices so small have no blocks, so no sweep
+ * around a choice comes here. */
 static cudaError_t prepare_overlapping(spmm_plan *plan)
 {
     int tuning[MAX_TUNABLES];
