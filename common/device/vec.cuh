@@ -10,6 +10,7 @@
 #ifndef DEVICE_VEC_CUH
 #define DEVICE_VEC_CUH
 
+#include <stdint.h>
 #include <string.h>
 
 /* What one instruction moves. */
@@ -80,6 +81,49 @@ __device__ __forceinline__ void store_vector_streaming(T *p, const T (&x)[V])
     raw r;
     memcpy(static_cast<void *>(&r), x, sizeof r);
     __stcs(reinterpret_cast<raw *>(p), r);
+}
+
+/* The same two for 16 bytes that another block writes or reads meanwhile: who finds the first of them written finds
+ * all. (On a GPU they come and go in one piece.) */
+template <class T, int V> __device__ __forceinline__ void load_vector_relaxed(T (&x)[V], const T *p)
+{
+    static_assert(sizeof x == 16);
+    uint64_t r[2];
+#ifdef __CUDACC__
+    asm volatile("{\n\t"
+                 ".reg .b128 r;\n\t"
+                 "ld.relaxed.gpu.global.b128 r, [%2];\n\t"
+                 "mov.b128 {%0, %1}, r;\n\t"
+                 "}"
+                 : "=l"(r[0]), "=l"(r[1])
+                 : "l"(__cvta_generic_to_global(p))
+                 : "memory");
+#else
+    simt_yield(); /* who writes it may be a thread of this block */
+    r[0] = __atomic_load_n((const uint64_t *)p, __ATOMIC_ACQUIRE);
+    r[1] = __atomic_load_n((const uint64_t *)p + 1, __ATOMIC_RELAXED);
+#endif
+    memcpy(x, r, sizeof r);
+}
+
+template <class T, int V>
+__device__ __forceinline__ void store_vector_relaxed(T *p, const T (&x)[V])
+{
+    static_assert(sizeof x == 16);
+    uint64_t r[2];
+    memcpy(r, x, sizeof r);
+#ifdef __CUDACC__
+    asm volatile("{\n\t"
+                 ".reg .b128 r;\n\t"
+                 "mov.b128 r, {%1, %2};\n\t"
+                 "st.relaxed.gpu.global.b128 [%0], r;\n\t"
+                 "}" ::"l"(__cvta_generic_to_global(p)),
+                 "l"(r[0]), "l"(r[1])
+                 : "memory");
+#else
+    __atomic_store_n((uint64_t *)p + 1, r[1], __ATOMIC_RELAXED);
+    __atomic_store_n((uint64_t *)p, r[0], __ATOMIC_RELEASE);
+#endif
 }
 
 /* Asks for the line at `p` to be brought into the L2 cache. */

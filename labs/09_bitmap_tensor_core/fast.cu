@@ -21,6 +21,18 @@ constexpr double MOST_ELEMENTS = 0x1p31;
 
 constexpr int FAST_THREADS = (WORKERS + 1) * WARP_SIZE;
 
+/* A block's number: a block waits for those of lower numbers, so those must have begun before it. A GPU begins blocks
+ * in ascending order, and has room for all of these at once. The CPU backend may be told to begin with the last: there
+ * numbers are drawn, which took 0.2 to 0.6 us on the GPU. */
+static __device__ int block_number(const fast_product &p)
+{
+#ifdef __CUDACC__
+    return blockIdx.x;
+#else
+    return atomicInc(p.ticket, gridDim.x - 1);
+#endif
+}
+
 /* WORKERS warps multiply, and have the registers of a multiprocessor among them. */
 template <int TILES, bool EVEN, class H>
 static __global__ void __launch_bounds__(FAST_THREADS, 1)
@@ -31,13 +43,18 @@ static __global__ void __launch_bounds__(FAST_THREADS, 1)
     /* By a shuffle, so that the compiler knows: all lanes have the same. */
     const int warp = __shfl_sync(FULL_MASK, warp_id(), 0);
     const bool fetches = warp == WORKERS; /* the last one, for all */
-    if (fetches && lane_id() == 0) start_stages<TILES>(p, at, shared);
+    int *const number = (int *)(shared + at.number);
+    if (fetches && lane_id() == 0) {
+        *number = block_number(p);
+        make_barriers(p, at, shared);
+        start_fetching<TILES>(p, at, shared, *number);
+    }
     if (warp == 0) ((table_entry *)shared)[lane_id()] = make_entry(lane_id());
     __syncthreads(); /* the barriers are there, and the table */
     if (!fetches)
-        multiplier<TILES, EVEN, H>(p, at, shared, warp).run();
+        multiplier<TILES, EVEN, H>(p, at, shared, *number, warp).run();
     else if (lane_id() == 0)
-        keep_fetching<TILES>(p, at, shared);
+        keep_fetching<TILES>(p, at, shared, *number);
 }
 
 /* What prepare leaves. */
@@ -47,7 +64,7 @@ struct fast_state {
     uint64_t *d_used;
     uint4 *d_X;
     float *d_parts;
-    unsigned *d_arrived;
+    unsigned *d_ticket;
     int stages;
 };
 
@@ -91,7 +108,7 @@ static cudaError_t run16(const spmm_plan *plan, const void *B, void *C, cudaStre
         const x_order<H> order = {(const H *)B, s->d_used, plan->A.cols, N,
                                   column,       s->d_X,    quads,        tiles};
         const fast_product p = {s->A, s->repeated, B,         s->d_X,     C,
-                                N,    column,      s->stages, s->d_parts, s->d_arrived};
+                                N,    column,      s->stages, s->d_parts, s->d_ticket};
         const unsigned blocks = (unsigned)((x_pieces - 1) / X_THREADS + 1);
         spmm_order_X_kernel<H><<<blocks, X_THREADS, 0, stream>>>(order);
         CUDA_TRY(cudaGetLastError());
@@ -110,7 +127,7 @@ static void release(spmm_plan *plan)
     cudaFree(s->d_used);
     cudaFree(s->d_X);
     cudaFree(s->d_parts);
-    cudaFree(s->d_arrived);
+    cudaFree(s->d_ticket);
     free(s);
 }
 
@@ -124,10 +141,11 @@ static bool settle_memory(const spmm_plan *plan, int limit, fast_state *s)
     return false;
 }
 
-template <class T> static cudaError_t allocate(T **d, size_t count)
+/* All bytes alike. */
+template <class T> static cudaError_t allocate(T **d, size_t count, int byte = 0)
 {
     CUDA_TRY(cudaMalloc((void **)d, (count + 1) * sizeof(T)));
-    CUDA_TRY(cudaMemset(*d, 0, (count + 1) * sizeof(T)));
+    CUDA_TRY(cudaMemset(*d, byte, (count + 1) * sizeof(T)));
     return cudaSuccess;
 }
 
@@ -163,8 +181,9 @@ static cudaError_t fill_state(spmm_plan *plan, int blocks, fast_state *s)
     bitmaps->values = NULL;
     const lane_major_shape &shape = s->A.shape;
     CUDA_TRY(allocate(&s->d_X, (size_t)s->A.quads * shape.ways * x_bytes(tiles) / sizeof(uint4)));
-    CUDA_TRY(allocate(&s->d_parts, (size_t)shape.blocks * 2 * SLOTS * slot_sums(tiles)));
-    CUDA_TRY(allocate(&s->d_arrived, (size_t)s->A.groups * WORKERS));
+    CUDA_TRY(
+        allocate(&s->d_parts, (size_t)shape.blocks * SLOTS * slot_sums(tiles), NOT_YET & 0xff));
+    CUDA_TRY(allocate(&s->d_ticket, 1));
     /* A multiprocessor runs both kernels at once only if it need not divide its memory anew. */
     CUDA_TRY(cudaFuncSetAttribute(spmm_order_X_kernel<__half>,
                                   cudaFuncAttributePreferredSharedMemoryCarveout,

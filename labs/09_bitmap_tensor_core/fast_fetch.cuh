@@ -30,9 +30,9 @@ template <int TILES> struct stage_filler {
     uint32_t row; /* where the step begins */
     stage_turn turn;
 
-    __device__ stage_filler(const fast_product &p, const fast_layout &at, unsigned char *shared)
-        : p(p), at(at), shared(shared), step(p.A, blockIdx.x),
-          row(p.A.start[blockIdx.x].row), turn{0, 1}
+    __device__ stage_filler(const fast_product &p, const fast_layout &at, unsigned char *shared,
+                            int block)
+        : p(p), at(at), shared(shared), step(p.A, block), row(p.A.start[block].row), turn{0, 1}
     {
     }
     __device__ bool is_done() const { return step.left == 0; }
@@ -65,24 +65,26 @@ template <int TILES> struct stage_filler {
     }
 };
 
-/* Makes the barriers and asks for the matrix's part of the first step, which comes from memory; X may still
- * be in the making. One thread. */
-template <int TILES>
-static __device__ void start_stages(const fast_product &p, const fast_layout &at,
-                                    unsigned char *shared)
+/* One thread. */
+static __device__ void make_barriers(const fast_product &p, const fast_layout &at,
+                                     unsigned char *shared)
 {
 #pragma unroll 1
     for (int i = 0; i < p.stages; i++) {
         mbarrier_init((mbarrier *)(shared + at.full) + i, 1);
         mbarrier_init((mbarrier *)(shared + at.empty) + i, WORKERS);
     }
-    if (p.A.shape.ways > 1) {
-        const int receivers = receiving_warps(p);
-        mbarrier_init((mbarrier *)(shared + at.given), WARP_SIZE * (WORKERS - receivers));
-        mbarrier_init((mbarrier *)(shared + at.taken), WARP_SIZE * receivers);
-    }
+    mbarrier_init((mbarrier *)(shared + at.given), WARP_SIZE * WORKERS);
+    mbarrier_init((mbarrier *)(shared + at.taken), WARP_SIZE * receiving_warps(p));
     mbarrier_publish();
-    stage_filler<TILES>(p, at, shared).fetch_A(p.A.start[blockIdx.x].rows[0]);
+}
+
+/* Asks for the matrix's part of the first step, which comes from memory; X may still be in the making. One thread. */
+template <int TILES>
+static __device__ void start_fetching(const fast_product &p, const fast_layout &at,
+                                      unsigned char *shared, int block)
+{
+    stage_filler<TILES>(p, at, shared, block).fetch_A(p.A.start[block].rows[0]);
 }
 
 /* All other copies: those of the first stages, and then every stage that is left is filled again. Copies are
@@ -90,10 +92,10 @@ static __device__ void start_stages(const fast_product &p, const fast_layout &at
  * thread. */
 template <int TILES>
 static __device__ void keep_fetching(const fast_product &p, const fast_layout &at,
-                                     unsigned char *shared)
+                                     unsigned char *shared, int block)
 {
-    const uint16_t *const rows = p.A.start[blockIdx.x].rows;
-    stage_filler<TILES> ahead(p, at, shared);
+    const uint16_t *const rows = p.A.start[block].rows;
+    stage_filler<TILES> ahead(p, at, shared, block);
     int i = 0;
     wait_for_kernel_before();
 #pragma unroll 1
@@ -101,7 +103,7 @@ static __device__ void keep_fetching(const fast_product &p, const fast_layout &a
         if (i > 0) ahead.fetch_A(rows[i]);
         ahead.fetch_X();
     }
-    const uint32_t *end = p.A.begin + (size_t)blockIdx.x * p.A.steps + i + 1;
+    const uint32_t *end = p.A.begin + (size_t)block * p.A.steps + i + 1;
 #pragma unroll 1
     while (!ahead.is_done()) {
         const uint32_t n = *end++ - ahead.row; /* on its way while the stage is waited for */

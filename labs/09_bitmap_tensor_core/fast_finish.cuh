@@ -1,7 +1,12 @@
 /*
- * fast_finish.cuh - from a strip's sums to C. A block that has all columns of a strip stores them. Where
- * several blocks share a strip, each leaves its part, and the one that ends last adds them up, always
- * in the order of the columns: so the result has the same bits in every run.
+ * fast_finish.cuh - from a strip's sums to C. Where several blocks share a strip, the one that has its last columns
+ * adds what the others leave to its own sums, always in the order of the columns: so the result has the same bits in
+ * every run.
+ *
+ * Nobody says that a part is there: it does so by itself, by being something else than NOT_YET. So no fence is needed, and
+ * no counter: what has come to L2 is one load away from its sum. And the code is short. It runs once, with cold
+ * caches, and comes from memory: 8 to 16 instructions cost as much as the whole multiprocessor gets done of them in
+ * a tenth of a microsecond.
  */
 #ifndef LAB9_FAST_FINISH_CUH
 #define LAB9_FAST_FINISH_CUH
@@ -55,100 +60,88 @@ static __device__ int first_row(const fast_product &p, int group, int slot)
     return (group * group_strips(p.A) + slot) * STRIP_ROWS;
 }
 
-/* Where a block leaves its part of a strip: 4 * TILES numbers a lane. It has parts of two groups at most:
- * of the last one, if that begins in it, and of the first one, if it does not. */
-template <int TILES>
-static __device__ float *part_of(const fast_product &p, uint32_t block, bool begins, int slot)
+/* ---- parts of a strip ------------------------------------------------------------------------------- */
+
+/* What stands where a sum will be: bits that no sum has. It may well be NaN, but not this one. On a GPU NaN has one
+ * form, 0x7fffffff, where mma and additions make it. On the CPU it keeps bits of an input, which had fewer. */
+constexpr uint32_t NOT_YET = 0xffffffff;
+
+/* Where a block leaves its part of a strip, and behind it that of the next one: four numbers a lane for each piece, a
+ * tile of a strip. Of all groups there is at most one of which it has quads, and not the last one. */
+template <int TILES> static __device__ float *part_of(const fast_product &p, int block, int strip)
 {
-    const uint32_t part = (block * 2 + begins) * SLOTS + slot;
-    return p.parts + (size_t)part * slot_sums(TILES) + lane_id() * 4;
+    return p.parts + (size_t)(block * SLOTS + strip) * slot_sums(TILES) + lane_id() * 4;
 }
 
-/* The block is done with its quads of `group`, which begins in it, and ends, or not: C, or what others
- * wait for. */
-template <int TILES, class H>
-static __device__ __forceinline__ void finish(const fast_product &p, int worker, int group,
-                                              bool begins, bool ends,
-                                              const float (&sum)[WARP_STRIPS][TILES][4])
+/* Strips of a group that ends in another block. */
+template <int TILES, int STRIPS>
+static __device__ __forceinline__ void leave_part(const fast_product &p, int block, int strip,
+                                                  const float (&sum)[STRIPS][TILES][4])
 {
+    float *const part = part_of<TILES>(p, block, strip);
 #pragma unroll
-    for (int strip = 0; strip < WARP_STRIPS; strip++) {
-        const int slot = WARP_STRIPS * worker + strip;
-        if (begins && ends) {
-            store_strip<TILES, H>(p, first_row(p, group, slot), sum[strip]);
-        } else {
-            float *const part = part_of<TILES>(p, blockIdx.x, begins, slot);
+    for (int k = 0; k < STRIPS * TILES; k++)
+        store_vector_relaxed(part + k * 4 * LANES, sum[k / TILES][k % TILES]);
+}
+
+/* Adds what the blocks from `first` to the one before `last` have left or, for all of them began before this one, will
+ * leave. Parts come from L2, which takes most of a microsecond: so those of BATCH blocks are asked for at once, until
+ * all are there, with zeros where there are fewer, and added in order. Then nothing stands there, for the next run. */
+template <int TILES, int STRIPS>
+static __device__ __forceinline__ void add_parts(const fast_product &p, int first, int last,
+                                                 int strip, float (&sum)[STRIPS][TILES][4])
+{
+    constexpr int PIECES = STRIPS * TILES, BATCH = (TILES == 1 ? 12 : 6) / STRIPS;
+    const float not_yet = __uint_as_float(NOT_YET),
+                nothing[4] = {not_yet, not_yet, not_yet, not_yet};
+    const auto is_there = [](const float(&piece)[4]) {
+        return __float_as_uint(piece[0]) != NOT_YET;
+    };
+#pragma unroll 1
+    for (int begin = first; begin < last; begin += BATCH) {
+        float more[BATCH][PIECES][4] = {};
+        float *const from = part_of<TILES>(p, begin, strip);
+        const auto for_each = [&](auto what) {
 #pragma unroll
-            for (int n = 0; n < TILES; n++)
-                store_vector(part + n * 4 * LANES, sum[strip][n]);
+            for (int i = 0; i < BATCH; i++)
+#pragma unroll
+                for (int k = 0; k < PIECES; k++)
+                    what(more[i][k], from + i * SLOTS * slot_sums(TILES) + k * 4 * LANES,
+                         begin + i < last, sum[k / TILES][k % TILES]);
+        };
+        for_each([&](float(&piece)[4], float *, bool is_part, float(&)[4]) {
+            if (is_part) piece[0] = not_yet;
+        });
+        for (bool complete = false; !complete;) {
+            for_each([&](float(&piece)[4], const float *at, bool, float(&)[4]) {
+                if (!is_there(piece)) load_vector_relaxed(piece, at);
+            });
+            complete = true;
+            for_each(
+                [&](float(&piece)[4], float *, bool, float(&)[4]) { complete &= is_there(piece); });
         }
+        for_each([&](float(&piece)[4], float *at, bool is_part, float(&to)[4]) {
+            if (is_part) store_vector(at, nothing);
+            add_to(to, make_float4(piece[0], piece[1], piece[2], piece[3]));
+        });
     }
 }
 
-/* A worker's strips of a group of which the blocks from `first` to `last` have left parts: in the first of
- * them it begins. Parts come from L2, which takes most of a microsecond: those of BATCH blocks are asked
- * for at once, for all strips, with zeros where there are fewer, and added in order. */
-template <int TILES, class H>
-static __device__ __forceinline__ void add_parts(const fast_product &p, uint32_t first,
-                                                 uint32_t last, int group, int worker)
+/* The block is done with its quads of a group, whose sums the warp has for some strips, from number `strip` of the
+ * group on. */
+template <class H, int TILES, int STRIPS>
+static __device__ __forceinline__ void finish(const fast_product &p, int block,
+                                              const step_cursor &share, int strip,
+                                              float (&sum)[STRIPS][TILES][4])
 {
-    constexpr int BATCH = 16 / TILES;
-    float sum[WARP_STRIPS][TILES][4] = {};
-#pragma unroll 1
-    for (uint32_t begin = first; begin <= last; begin += BATCH) {
-        float4 more[BATCH][WARP_STRIPS][TILES];
-#pragma unroll
-        for (int i = 0; i < BATCH; i++)
-#pragma unroll
-            for (int strip = 0; strip < WARP_STRIPS; strip++) {
-                const uint32_t block = begin + i;
-                const float *const part =
-                    part_of<TILES>(p, block, block == first, WARP_STRIPS * worker + strip);
-#pragma unroll
-                for (int n = 0; n < TILES; n++)
-                    more[i][strip][n] = block <= last
-                                            ? __ldcg((const float4 *)(part + n * 4 * LANES))
-                                            : make_float4(0, 0, 0, 0);
-            }
-#pragma unroll
-        for (int i = 0; i < BATCH; i++)
-#pragma unroll
-            for (int strip = 0; strip < WARP_STRIPS; strip++)
-#pragma unroll
-                for (int n = 0; n < TILES; n++)
-                    add_to(sum[strip][n], more[i][strip][n]);
+    if (share.place + share.in_group() < share.quads) {
+        leave_part(p, block, strip, sum);
+        return;
     }
+    if (share.place > 0) add_parts(p, p.A.start[block].shares_from, block, strip, sum);
 #pragma unroll
-    for (int strip = 0; strip < WARP_STRIPS; strip++)
-        store_strip<TILES, H>(p, first_row(p, group, WARP_STRIPS * worker + strip), sum[strip]);
-}
-
-/* When the block has left all its parts, it says so to those who share its first and its last group, at
- * once: lanes 0 and 1 do. So a block waits for memory only here, when it has nothing else to do. */
-template <int TILES, class H> static __device__ void settle(const fast_product &p, int worker)
-{
-    const uint32_t quads = p.A.quads, all = p.A.groups * quads, blocks = p.A.shape.blocks;
-    const uint32_t begin = first_quad(all, blocks, blockIdx.x);
-    const uint32_t end = first_quad(all, blocks, blockIdx.x + 1);
-    const int group = (lane_id() == 0 ? begin : end - 1) / quads;
-    const uint32_t first = owner_of(all, blocks, group * quads);
-    const uint32_t last = owner_of(all, blocks, (group + 1) * quads - 1);
-    const bool answers = lane_id() == 0 || (lane_id() == 1 && group * quads > begin);
-    bool complete = false;
-    __threadfence();
-    __syncwarp();
-    if (answers && first < last) /* the last of them makes it zero again */
-        complete = atomicInc(&p.arrived[group * WORKERS + worker], last - first) == last - first;
-    const unsigned ready = __ballot_sync(FULL_MASK, complete);
-    if (ready == 0) return;
-    __syncwarp();
-    __threadfence();
-#pragma unroll 1
-    for (int lane = 0; lane < 2; lane++)
-        if (ready >> lane & 1)
-            add_parts<TILES, H>(p, __shfl_sync(FULL_MASK, first, lane),
-                                __shfl_sync(FULL_MASK, last, lane),
-                                __shfl_sync(FULL_MASK, group, lane), worker);
+    for (int i = 0; i < STRIPS; i++)
+        store_strip<TILES, H>(p, first_row(p, share.group(), strip + i), sum[i]);
 }
 
 #endif

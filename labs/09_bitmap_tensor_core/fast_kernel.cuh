@@ -15,16 +15,16 @@ template <int TILES, bool EVEN, class H> struct multiplier {
     unsigned char *shared;
     uint32_t base;  /* address of shared memory */
     uint32_t table; /* the same, by a shuffle: else it is computed anew for each use */
+    int block;      /* its number: see fast.cu */
     int worker;     /* the warp's number */
-    int way;        /* of its slots */
     bank_reader<EVEN> reader[WARP_STRIPS];
     sums_handover<TILES> ways;
     float sum[WARP_STRIPS][TILES][4];
 
     __device__ multiplier(const fast_product &p, const fast_layout &at, unsigned char *shared,
-                          int worker)
+                          int block, int worker)
         : p(p), at(at), shared(shared), base(shared_address(shared)),
-          table(__shfl_sync(FULL_MASK, base, 0)), worker(worker), way(worker / receiving_warps(p)),
+          table(__shfl_sync(FULL_MASK, base, 0)), block(block), worker(worker),
           ways(p, at, shared, worker), sum{}
     {
     }
@@ -43,7 +43,7 @@ template <int TILES, bool EVEN, class H> struct multiplier {
 
     __device__ __forceinline__ void multiply(uint32_t stage, int quads)
     {
-        uint32_t x = stage + at.x + way * x_bytes(TILES) + lane_id() * 16;
+        uint32_t x = stage + at.x + ways.way * x_bytes(TILES) + lane_id() * 16;
         uint32_t masks = stage + mask_row(0, WARP_STRIPS * worker) * ROW_BYTES + lane_id() * 4;
         uint32_t mask[WARP_STRIPS];
         load_masks(masks, mask);
@@ -80,26 +80,30 @@ template <int TILES, bool EVEN, class H> struct multiplier {
     __device__ void run()
     {
         stage_turn turn = {0, 0};
-        step_cursor block(p.A, blockIdx.x);
-        for (int group = block.quad / block.quads; block.left > 0; group++) {
-            const int here = block.in_group();
+        step_cursor share(p.A, block);
 #pragma unroll 1
-            for (int left = here; left > 0; left -= block.step) {
+        while (share.left > 0) {
+            const int here = share.in_group();
+#pragma unroll 1
+            for (int left = here; left > 0; left -= share.step) {
                 const unsigned stage = at.stages + turn.number * at.stage_bytes;
                 mbarrier_wait((mbarrier *)(shared + at.full) + turn.number, turn.parity);
-                multiply(base + stage, min(left, block.step));
+                multiply(base + stage, min(left, share.step));
                 __syncwarp();
                 if (lane_id() == 0) mbarrier_arrive((mbarrier *)(shared + at.empty) + turn.number);
                 turn.advance(p.stages);
             }
-            ways.bring_together(sum);
-            if (ways.receives())
-                finish<TILES, H>(p, worker, group, block.place == 0,
-                                 block.place + here == block.quads, sum);
+            const int strip = WARP_STRIPS * ways.set + ways.way;
+            if (ways.ways == 1) {
+                finish<H>(p, block, share, strip, sum);
+            } else {
+                float mine[1][TILES][4];
+                ways.bring_together(sum, mine);
+                if (ways.receives()) finish<H>(p, block, share, strip, mine);
+            }
             clear();
-            block.advance(here);
+            share.advance(here);
         }
-        if (ways.receives()) settle<TILES, H>(p, worker);
     }
 };
 

@@ -59,11 +59,13 @@ typedef struct lane_major_shape {
     bool even;
 } lane_major_shape;
 
-/* Of a block: where its first step begins, and the rows of each of the first ones. They go to the kernel
- * with its arguments, so that no copy waits for a load. */
+/* Of a block: where its first step begins, and the rows of each of the first ones; the block where the group begins
+ * that ends here (this one, if none or it began here). They go to the kernel with its arguments, so that nothing waits
+ * for a load. */
 typedef struct block_start {
     uint32_t row;
     uint16_t rows[EARLY_STEPS];
+    uint16_t shares_from;
 } block_start;
 
 /* Its arrays are on the device. */

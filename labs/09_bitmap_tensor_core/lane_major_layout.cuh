@@ -38,30 +38,49 @@ struct slot_quad {
     }
 };
 
-/* Goes through the steps of a block. */
+/* Goes through the steps of a block. What it has of a group that began in another block comes last: the sums of
+ * that are put together in the block where the group ends, which so has its own at hand then, and those of the
+ * others are there, or nearly. */
 struct step_cursor {
     int quads, step;
+    int begin, end;  /* the block's quads */
     int quad, place; /* number of the step's first quad; the same in its slots */
-    int left;        /* quads of the block from there on */
+    int left;        /* quads of the block that are still to come */
 
     __host__ __device__ step_cursor(const lane_major &m, int block)
         : quads(m.quads), step(m.shape.step),
-          quad(first_quad(m.groups * quads, m.shape.blocks, block)), place(quad % quads),
-          left(first_quad(m.groups * quads, m.shape.blocks, block + 1) - quad)
+          begin(first_quad(m.groups * quads, m.shape.blocks, block)),
+          end(first_quad(m.groups * quads, m.shape.blocks, block + 1)), left(end - begin)
     {
+        const int next_group = (begin + quads - 1) / quads * quads;
+        go_to(next_group < end ? next_group : begin);
     }
-    /* Quads that are left to this block in this group. */
-    __host__ __device__ int in_group() const { return min(left, quads - place); }
+    __host__ __device__ void go_to(int number)
+    {
+        quad = number;
+        place = number % quads;
+    }
+    __host__ __device__ int group() const { return quad / quads; }
+    /* Quads of this group from here on that are this block's. */
+    __host__ __device__ int in_group() const { return min(min(left, end - quad), quads - place); }
     /* Of this step: no more than `step`, and all of one group. */
     __host__ __device__ int count() const { return min(step, in_group()); }
     __host__ __device__ void advance(int n)
     {
-        quad += n;
         left -= n;
-        place = place + n == quads ? 0 : place + n;
+        go_to(quad + n == end ? begin : quad + n);
     }
     __host__ __device__ void advance() { advance(count()); }
 };
+
+/* In which block the group begins that ends in this one, if it does not begin in it, too: else the block itself. */
+__host__ static inline int shares_from(const lane_major &m, int block)
+{
+    const uint32_t quads = m.quads, all = m.groups * quads, blocks = m.shape.blocks;
+    const uint32_t begin = first_quad(all, blocks, block), group = begin / quads;
+    const bool ends = (group + 1) * quads <= first_quad(all, blocks, block + 1);
+    return ends ? owner_of(all, blocks, group * quads) : block;
+}
 
 /* ---- a step ---------------------------------------------------------------------------------------- */
 
@@ -143,6 +162,7 @@ __host__ static inline void lane_major_measure(const tca_bme *from, const lane_m
         for (step_cursor at(*m, b); at.left > 0; at.advance())
             steps++;
         m->steps = max(m->steps, steps);
+        m->start[b].shares_from = (uint16_t)shares_from(*m, b);
     }
 }
 

@@ -143,12 +143,12 @@ static uint32_t read_step(const reading *r, const uint32_t *step, int quad, int 
     return (most + 1) / 2;
 }
 
-/* Steps of a block from its first quad to its last; each as long as it says. */
-static void read_block(const reading *r, int block, int first, int end)
+/* Steps of a block, from number `number` on, of the quads from `first` to the one before `end`; each as long as it says.
+ * Returns the number of the next. */
+static int read_steps(const reading *r, int block, int number, int first, int end)
 {
     const lane_major *m = r->m;
-    assert_int_equal(m->start[block].row, r->begin[block * m->steps]);
-    for (int quad = first, number = 0; quad < end; number++) {
+    for (int quad = first; quad < end; number++) {
         const uint32_t *at = &r->begin[block * m->steps + number];
         const uint32_t *step = r->data + (size_t)at[0] * LANES;
         int count = m->shape.step;
@@ -160,6 +160,28 @@ static void read_block(const reading *r, int block, int first, int end)
         assert_int_equal(at[1] - at[0], 8 + 16 * count + read_step(r, step, quad, count));
         quad += count;
     }
+    return number;
+}
+
+static int64_t first_of(const lane_major *m, int block)
+{
+    return (int64_t)m->groups * m->quads * block / m->shape.blocks;
+}
+
+/* What it has of a group that began in another block comes last, and it knows where that was if it ends here. */
+static void read_block(const reading *r, int block)
+{
+    const lane_major *m = r->m;
+    const int first = (int)first_of(m, block), end = (int)first_of(m, block + 1);
+    const int group = first / m->quads * m->quads; /* its first quad */
+    const int next = group < first && group + m->quads < end ? group + m->quads : first;
+    int begun_in = block;
+    assert_int_equal(m->start[block].row, r->begin[block * m->steps]);
+    const int number = read_steps(r, block, 0, next, end);
+    read_steps(r, block, number, first, next);
+    while (group + m->quads <= end && first_of(m, begun_in) > group)
+        begun_in--;
+    assert_int_equal(m->start[block].shares_from, begun_in);
 }
 
 static void check_shape(const sample *s, const tca_bme *from, lane_major_shape shape)
@@ -178,9 +200,8 @@ static void check_shape(const sample *s, const tca_bme *from, lane_major_shape s
                        .found = calloc((size_t)s->rows * s->cols + 1, sizeof(uint32_t))};
     assert_non_null(r.found);
     assert_int_equal(r.begin[steps], m.all_rows);
-    for (int block = 0, all = m.groups * m.quads; block < m.shape.blocks; block++)
-        read_block(&r, block, (int)((int64_t)all * block / m.shape.blocks),
-                   (int)((int64_t)all * (block + 1) / m.shape.blocks));
+    for (int block = 0; block < m.shape.blocks; block++)
+        read_block(&r, block);
     assert_memory_equal(r.found, s->element, (size_t)s->rows * s->cols * sizeof *r.found);
     free(r.begin);
     free(r.data);
