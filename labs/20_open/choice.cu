@@ -64,7 +64,7 @@ static double gather_rate(double span)
                                   5947,  5086, 4630, 4419, 4312};
     constexpr int COUNT = sizeof MB / sizeof *MB;
     /* Graphs' columns are not alike: their rows of B miss L2 as if there were so much less of them. */
-    constexpr double IN_USE = 0.45;
+    constexpr double IN_USE = 0.62;
     const double mb = IN_USE * span / (1 << 20);
     if (mb <= MB[0]) return GB_S[0] * 1e3;
     for (int i = 1; i < COUNT; i++)
@@ -79,30 +79,31 @@ static double gather_rate(double span)
  * some are popular, but never more than this, since L1 takes time too. */
 static double saved_by_l1(double span)
 {
-    constexpr double L1 = 600e3, MOST = 0.4;
+    constexpr double L1 = 430e3, MOST = 0.39;
     return fmin(L1 / span, MOST);
 }
 
-/* Microseconds for `blocks` blocks, 0 being none. What blocks save: rows of B come from L1 if a block
- * is not much larger, and from L2 instead of memory. What they cost: every segment reads and writes
- * its row of C, and at the end of every pass the GPU waits for the last groups. */
+/* Microseconds for `blocks` blocks, 0 being none; constants are fitted to five graphs (overlap.md). What
+ * blocks save: rows of B come from L1 if a block is not much larger, and from L2 instead of memory. What
+ * they cost: every segment reads and writes its row of C, and passes overlap, but not wholly. */
 static double estimate(const row_stats *stats, const locality *l, const gather_settings *s,
                        int blocks)
 {
-    const double end_of_pass = 5 + 0.05 * s->serial; /* a launch, and half a group's walk */
+    const double end = 5 + 0.05 * s->serial;     /* a launch, and half a group's walk */
+    const double pass = 1.5 + 0.031 * s->serial; /* each that follows: what is not hidden of that */
     const double slices = ceil((double)s->N / s->width), row = s->width * 4.0, nnz = stats->nnz;
     const double all = stats->cols * row, span = all / (blocks ? blocks : 1);
     if (blocks == 0)
-        return slices * nnz * (row * (1 - saved_by_l1(all)) + 8) / gather_rate(all) + end_of_pass;
+        return slices * nnz * (row * (1 - saved_by_l1(all)) + 8) / gather_rate(all) + end;
     /* Nonzeros of a row in a block that it enters; the shares too short for a segment are what an
-     * exponential law of their lengths leaves over, as counted on the stand-ins. */
+     * exponential law of their lengths leaves over. */
     const double length = nnz / locality_entered(l, (double)stats->cols / blocks);
-    const double left = exp(-1.3 * length / s->shortest);
+    const double left = exp(-0.6 * length / s->shortest);
     const double segments = nnz * (1 - left) / fmax(length, 1.5 * s->shortest);
     const double gathered = nnz * row * (1 - left) * (1 - saved_by_l1(span)) / gather_rate(span) +
                             nnz * row * left / gather_rate(all);
     const double moved = (2 * segments * row + 8 * nnz) / gather_rate(span);
-    return slices * (gathered + moved) + end_of_pass * (1 + blocks);
+    return slices * (gathered + moved) + end + pass * blocks;
 }
 
 int choose_blocks(const row_stats *stats, const locality *l, const gather_settings *s)
