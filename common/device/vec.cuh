@@ -83,8 +83,8 @@ __device__ __forceinline__ void store_vector_streaming(T *p, const T (&x)[V])
     __stcs(reinterpret_cast<raw *>(p), r);
 }
 
-/* The same two for 16 bytes that another block writes or reads meanwhile: who finds the first of them written finds
- * all. (On a GPU they come and go in one piece.) */
+/* 16 bytes that another block writes or reads meanwhile: who finds the first four as they are written finds all so. (On
+ * a GPU they come and go in one piece.) Nothing is said of other memory. */
 template <class T, int V> __device__ __forceinline__ void load_vector_relaxed(T (&x)[V], const T *p)
 {
     static_assert(sizeof x == 16);

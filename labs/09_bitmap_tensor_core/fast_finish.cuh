@@ -1,11 +1,10 @@
 /*
  * fast_finish.cuh - from a strip's sums to C. Where several blocks share a strip, the one that has its last columns
- * adds what the others leave to its own sums, always in the order of the columns: so the result has the same bits in
- * every run.
+ * adds what the others leave to its own sums, always from left to right: so the result has the same bits in every run.
  *
  * Nobody says that a part is there: it does so by itself, by being something else than NOT_YET. So no fence is needed, and
  * no counter: what has come to L2 is one load away from its sum. And the code is short, because it runs once, with
- * cold caches: a thousand instructions more were two microseconds (fast.md, step 20).
+ * cold caches: a thousand instructions more were one to two microseconds (fast.md, step 20).
  */
 #ifndef LAB9_FAST_FINISH_CUH
 #define LAB9_FAST_FINISH_CUH
@@ -53,10 +52,10 @@ static __device__ __forceinline__ void store_strip(const fast_product &p, int ro
         }
 }
 
-/* Of the strip whose sums are those of a slot of `group`. */
-static __device__ int first_row(const fast_product &p, int group, int slot)
+/* Of a strip of `group`. */
+static __device__ int first_row(const fast_product &p, int group, int strip)
 {
-    return (group * group_strips(p.A) + slot) * STRIP_ROWS;
+    return (group * group_strips(p.A) + strip) * STRIP_ROWS;
 }
 
 /* ---- parts of a strip ------------------------------------------------------------------------------- */
@@ -66,7 +65,7 @@ static __device__ int first_row(const fast_product &p, int group, int slot)
 constexpr uint32_t NOT_YET = 0xffffffff;
 
 /* Where a block leaves its part of a strip, and behind it that of the next one: four numbers a lane for each piece, a
- * tile of a strip. Of all groups there is at most one of which it has quads, and not the last one. */
+ * tile of a strip. A block leaves parts of one group at most: of that whose last quad is another block's. */
 template <int TILES> static __device__ float *part_of(const fast_product &p, int block, int strip)
 {
     return p.parts + (size_t)(block * SLOTS + strip) * slot_sums(TILES) + lane_id() * 4;
@@ -83,8 +82,8 @@ static __device__ __forceinline__ void leave_part(const fast_product &p, int blo
         store_vector_relaxed(part + k * 4 * LANES, sum[k / TILES][k % TILES]);
 }
 
-/* Adds what the blocks from `first` to the one before `last` have left or, for all of them began before this one, will
- * leave. Parts come from L2, which takes most of a microsecond: so those of BATCH blocks are asked for at once, until
+/* Adds what the blocks from `first` to the one before `last` have left, or will: all of them began before this one.
+ * Parts come from L2, which takes most of a microsecond: so those of BATCH blocks are asked for at once, until
  * all are there, with zeros where there are fewer, and added in order. Then nothing stands there, for the next run. */
 template <int TILES, int STRIPS>
 static __device__ __forceinline__ void add_parts(const fast_product &p, int first, int last,
@@ -100,6 +99,7 @@ static __device__ __forceinline__ void add_parts(const fast_product &p, int firs
     for (int begin = first; begin < last; begin += BATCH) {
         float more[BATCH][PIECES][4] = {};
         float *const from = part_of<TILES>(p, begin, strip);
+        /* what(a piece, where it is left, whether a block leaves it, the sums that it is added to) */
         const auto for_each = [&](auto what) {
 #pragma unroll
             for (int i = 0; i < BATCH; i++)
@@ -120,7 +120,7 @@ static __device__ __forceinline__ void add_parts(const fast_product &p, int firs
                 [&](float(&piece)[4], float *, bool, float(&)[4]) { complete &= is_there(piece); });
         }
         for_each([&](float(&piece)[4], float *at, bool is_part, float(&to)[4]) {
-            if (is_part) store_vector(at, nothing);
+            if (is_part) store_vector_relaxed(at, nothing);
             add_to(to, make_float4(piece[0], piece[1], piece[2], piece[3]));
         });
     }
@@ -137,7 +137,7 @@ static __device__ __forceinline__ void finish(const fast_product &p, int block,
         leave_part(p, block, strip, sum);
         return;
     }
-    if (share.place > 0) add_parts(p, p.A.start[block].shares_from, block, strip, sum);
+    if (share.place > 0) add_parts(p, p.A.start[block].begun_in, block, strip, sum);
 #pragma unroll
     for (int i = 0; i < STRIPS; i++)
         store_strip<TILES, H>(p, first_row(p, share.group(), strip + i), sum[i]);

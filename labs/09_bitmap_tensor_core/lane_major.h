@@ -9,7 +9,8 @@
  *     step      so many quads of every slot of a group: what a block fetches with one copy
  *
  * Blocks share the quads of all groups evenly, in one line: group by group, columns from left to
- * right. So the format is made for a number of blocks, that of the GPU's multiprocessors.
+ * right. So the format is made for a number of blocks, that of the GPU's multiprocessors. A block's steps lie one
+ * behind the other, those of a group that began in another block last.
  *
  * A step is one piece of memory, in rows of 128 bytes, 32 banks of shared memory side by side:
  *
@@ -65,7 +66,7 @@ typedef struct lane_major_shape {
 typedef struct block_start {
     uint32_t row;
     uint16_t rows[EARLY_STEPS];
-    uint16_t shares_from;
+    uint16_t begun_in;
 } block_start;
 
 /* Its arrays are on the device. */

@@ -74,7 +74,7 @@ struct step_cursor {
 };
 
 /* In which block the group begins that ends in this one, if it does not begin in it, too: else the block itself. */
-__host__ static inline int shares_from(const lane_major &m, int block)
+__host__ static inline int begun_in(const lane_major &m, int block)
 {
     const uint32_t quads = m.quads, all = m.groups * quads, blocks = m.shape.blocks;
     const uint32_t begin = first_quad(all, blocks, block), group = begin / quads;
@@ -162,7 +162,7 @@ __host__ static inline void lane_major_measure(const tca_bme *from, const lane_m
         for (step_cursor at(*m, b); at.left > 0; at.advance())
             steps++;
         m->steps = max(m->steps, steps);
-        m->start[b].shares_from = (uint16_t)shares_from(*m, b);
+        m->start[b].begun_in = (uint16_t)begun_in(*m, b);
     }
 }
 

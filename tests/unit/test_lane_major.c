@@ -181,7 +181,7 @@ static void read_block(const reading *r, int block)
     read_steps(r, block, number, first, next);
     while (group + m->quads <= end && first_of(m, begun_in) > group)
         begun_in--;
-    assert_int_equal(m->start[block].shares_from, begun_in);
+    assert_int_equal(m->start[block].begun_in, begun_in);
 }
 
 static void check_shape(const sample *s, const tca_bme *from, lane_major_shape shape)
