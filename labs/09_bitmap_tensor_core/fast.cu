@@ -21,15 +21,18 @@ constexpr double MOST_ELEMENTS = 0x1p31;
 
 constexpr int FAST_THREADS = (WORKERS + 1) * WARP_SIZE;
 
-/* A block's number: a block waits for those of lower numbers, so those must have begun before it. A GPU begins blocks
- * in ascending order, and prepare takes no more than it has room for at once. The CPU backend may be told to begin with
- * the last: there numbers are drawn, which took 0.3 to 0.4 us more on a GPU (fast.md). */
+/* A block's number, for all its threads: a block waits for those of lower numbers, so those must have begun before it.
+ * A GPU begins blocks in ascending order, and prepare takes no more than it has room for at once. The CPU backend may
+ * be told to begin with the last: there numbers are drawn, which took 0.3 to 0.4 us more on a GPU (fast.md). */
 static __device__ int block_number(const fast_product &p)
 {
 #ifdef __CUDACC__
     return blockIdx.x;
 #else
-    return atomicInc(p.ticket, gridDim.x - 1);
+    __shared__ int drawn;
+    if (threadIdx.x == 0) drawn = atomicInc(p.ticket, gridDim.x - 1);
+    __syncthreads();
+    return drawn;
 #endif
 }
 
@@ -43,18 +46,17 @@ static __global__ void __launch_bounds__(FAST_THREADS, 1)
     /* By a shuffle, so that the compiler knows: all lanes have the same. */
     const int warp = __shfl_sync(FULL_MASK, warp_id(), 0);
     const bool fetches = warp == WORKERS; /* the last one, for all */
-    int *const number = (int *)(shared + at.number);
+    const int block = block_number(p);
     if (fetches && lane_id() == 0) {
-        *number = block_number(p);
         make_barriers(p, at, shared);
-        start_fetching<TILES>(p, at, shared, *number);
+        start_fetching<TILES>(p, at, shared, block);
     }
     if (warp == 0) ((table_entry *)shared)[lane_id()] = make_entry(lane_id());
     __syncthreads(); /* the barriers are there, and the table */
     if (!fetches)
-        multiplier<TILES, EVEN, H>(p, at, shared, *number, warp).run();
+        multiplier<TILES, EVEN, H>(p, at, shared, block, warp).run();
     else if (lane_id() == 0)
-        keep_fetching<TILES>(p, at, shared, *number);
+        keep_fetching<TILES>(p, at, shared, block);
 }
 
 /* What prepare leaves. */

@@ -38,7 +38,7 @@ __host__ __device__ static inline unsigned slot_sums(int tiles)
  * for those that are looked at beyond its last value: they are copied with it, from the step that
  * follows, so that they are never something that somebody else writes. */
 struct fast_layout {
-    unsigned full, empty, given, taken, number, sums, stages, x, stage_bytes, total;
+    unsigned full, empty, given, taken, sums, stages, x, stage_bytes, total;
 
     __host__ __device__ fast_layout(const fast_product &p, int tiles)
     {
@@ -46,8 +46,7 @@ struct fast_layout {
         empty = full + MOST_STAGES * sizeof(mbarrier);
         given = empty + MOST_STAGES * sizeof(mbarrier);
         taken = given + sizeof(mbarrier);
-        number = taken + (unsigned)sizeof(mbarrier);
-        sums = (number + (unsigned)sizeof(int) + 127) / 128 * 128;
+        sums = (taken + (unsigned)sizeof(mbarrier) + 127) / 128 * 128;
         stages = sums + (SLOTS - group_strips(p.A)) * slot_sums(tiles) * (unsigned)sizeof(float);
         x = (p.A.most_rows + LOOK_AHEAD) * ROW_BYTES;
         stage_bytes = x + p.A.shape.step * p.A.shape.ways * x_bytes(tiles);

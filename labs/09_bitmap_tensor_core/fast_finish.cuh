@@ -89,7 +89,8 @@ template <int TILES, int STRIPS>
 static __device__ __forceinline__ void add_parts(const fast_product &p, int first, int last,
                                                  int strip, float (&sum)[STRIPS][TILES][4])
 {
-    constexpr int PIECES = STRIPS * TILES, BATCH = (TILES == 1 ? 12 : 6) / STRIPS;
+    constexpr int PIECES = STRIPS * TILES, BATCH = (TILES == 1 ? 12 : 6) / STRIPS,
+                  ALL = BATCH * PIECES;
     const float not_yet = __uint_as_float(NOT_YET),
                 nothing[4] = {not_yet, not_yet, not_yet, not_yet};
     const auto is_there = [](const float(&piece)[4]) {
@@ -97,32 +98,30 @@ static __device__ __forceinline__ void add_parts(const fast_product &p, int firs
     };
 #pragma unroll 1
     for (int begin = first; begin < last; begin += BATCH) {
-        float more[BATCH][PIECES][4] = {};
+        float more[ALL][4] = {}; /* block after block */
+        const auto is_part = [=](int i) { return begin + i / PIECES < last; };
         float *const from = part_of<TILES>(p, begin, strip);
-        /* what(a piece, where it is left, whether a block leaves it, the sums that it is added to) */
-        const auto for_each = [&](auto what) {
-#pragma unroll
-            for (int i = 0; i < BATCH; i++)
-#pragma unroll
-                for (int k = 0; k < PIECES; k++)
-                    what(more[i][k], from + i * SLOTS * slot_sums(TILES) + k * 4 * LANES,
-                         begin + i < last, sum[k / TILES][k % TILES]);
+        const auto place = [=](int i) {
+            return from + i / PIECES * SLOTS * slot_sums(TILES) + i % PIECES * 4 * LANES;
         };
-        for_each([&](float(&piece)[4], float *, bool is_part, float(&)[4]) {
-            if (is_part) piece[0] = not_yet;
-        });
+#pragma unroll
+        for (int i = 0; i < ALL; i++)
+            if (is_part(i)) more[i][0] = not_yet;
         for (bool complete = false; !complete;) {
-            for_each([&](float(&piece)[4], const float *at, bool, float(&)[4]) {
-                if (!is_there(piece)) load_vector_relaxed(piece, at);
-            });
+#pragma unroll
+            for (int i = 0; i < ALL; i++)
+                if (!is_there(more[i])) load_vector_relaxed(more[i], place(i));
             complete = true;
-            for_each(
-                [&](float(&piece)[4], float *, bool, float(&)[4]) { complete &= is_there(piece); });
+#pragma unroll
+            for (int i = 0; i < ALL; i++)
+                complete &= is_there(more[i]);
         }
-        for_each([&](float(&piece)[4], float *at, bool is_part, float(&to)[4]) {
-            if (is_part) store_vector_relaxed(at, nothing);
-            add_to(to, make_float4(piece[0], piece[1], piece[2], piece[3]));
-        });
+#pragma unroll
+        for (int i = 0; i < ALL; i++) {
+            if (is_part(i)) store_vector_relaxed(place(i), nothing);
+            for (int j = 0; j < 4; j++)
+                sum[i % PIECES / TILES][i % TILES][j] += more[i][j];
+        }
     }
 }
 

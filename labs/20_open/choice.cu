@@ -39,7 +39,8 @@ static void choose_gather(const row_stats *stats, int N, int *tuning)
     /* Rows sorted among so many as run at about the same time still use columns in common. In passes over
      * long rows it is better to sort all, by up to 15 % (reddit). */
     tuning[TUNE_WINDOW] = stats->mean >= 64 ? 0 : 4096;
-    tuning[TUNE_ORDER] = AS_THEY_COME; /* the others pay at N = 256 alone: order.md */
+    /* Neighbours that share a row of B find it in L1, which pays where C's rows are wide: order.md. */
+    tuning[TUNE_ORDER] = !long_rows && N >= 128 ? BY_LAST_COLUMN : AS_THEY_COME;
     /* Segments of short rows are hardly longer than what it takes to read and write C. */
     tuning[TUNE_BLOCKS] = long_rows ? BY_LOCALITY : 0;
     tuning[TUNE_OVERLAP] = 1; /* prepare forgets it where nothing can overlap */
