@@ -39,6 +39,42 @@ END
     diff tests/cli/golden/report.md "$page/report.md"
 }
 
+@test "a lab at all its widths beside another, matrix by matrix" {
+    # timed LAB DATASET N MS
+    timed() {
+        awk -F , -v OFS=, -v lab="$1" -v dataset="$2" -v N="$3" -v ms="$4" '
+            NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+            NR == 2 {
+                $at["lab"] = lab; $at["contender"] = "of " lab; $at["dataset"] = dataset; $at["N"] = N
+                $at["median_ms"] = ms; $at["status"] = ms ? "ok" : "out of memory"
+                print
+            }' tests/cli/golden/report.csv
+    }
+    {
+        head -n 1 tests/cli/golden/report.csv
+        timed 20 a 16 1
+        timed 10 a 16 2
+        timed 20 a 512 4
+        timed 10 a 512 2
+        timed 20 b 16 1
+        timed 10 b 16 8
+        timed 20 b 512 0
+        timed 10 b 512 3
+        timed 10 c 16 5 # the lab itself has no row of it
+    } >"$rows/widths.csv"
+    report <<'END'
+{{table widths of=lab20 over=lab10 widths.csv: Widths.}}
+END
+    [ "$status" -eq 0 ]
+    diff - <(grep '^|' "$page/report.md") <<'END'
+| matrix | N = 16, us | over lab 10 | N = 512, us | over lab 10 |
+|---|---:|---:|---:|---:|
+| a (real) | 1000 | 2.00 | 4000 | <mark>0.50 (behind)</mark> |
+| b (real) | 1000 | 8.00 | - | - |
+| geometric mean, ahead | | 4.00, 2 of 2 | | 0.50, 0 of 1 |
+END
+}
+
 @test "the switches of a lab, each alone and all of them, per model and batch" {
     # sweep DATASET TUNING MS: a row of lab 6.
     sweep() {

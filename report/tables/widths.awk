@@ -1,0 +1,30 @@
+# widths.awk - a lab at every width that was measured, matrix by matrix, and how far it is ahead of another.
+# Options: of, over.
+
+END {
+    if (!(of in is_known)) nothing(of)
+    line = "|---|"
+    printf "| matrix |"
+    for (w = 1; w <= num_widths; w++) {
+        printf " N = %s, us | over %s |", widths[w], heading(over)
+        line = line "---:|---:|"
+    }
+    print "\n" line
+    for (i = 1; i <= num_problems; i++) {
+        split(problems[i], part, SUBSEP)
+        if (!((problems[i], of) in time) || (part[1], part[3]) in shown) continue
+        shown[part[1], part[3]]
+        printf "| %s |", label[problems[i]]
+        for (w = 1; w <= num_widths; w++) {
+            key = part[1] SUBSEP widths[w] SUBSEP part[3]
+            own = time_of(key, of)
+            other = time_of(key, over)
+            printf " %s | %s |", us(own), own && other ? show_ratio(other / own) : "-"
+        }
+        print ""
+    }
+    printf "| geometric mean, ahead |"
+    for (w = 1; w <= num_widths; w++)
+        printf " | %s |", compare(of, over, "", widths[w]) ? sprintf("%.2f, %d of %d", geomean, ahead, cases) : "-"
+    print ""
+}
