@@ -73,7 +73,7 @@ function use(from,    part) {
 }
 
 # One line: machine, commits, data of all that was used. Nothing where nothing was.
-function origin(    k, part, origins, of, n, text, list, i) {
+function origin(    k, part, origins, of, n, text, list, i, num_files) {
     for (k in matrices) {
         split(k, part, SUBSEP)
         origins[part[1]]
@@ -89,8 +89,9 @@ function origin(    k, part, origins, of, n, text, list, i) {
         text = text (i > 1 ? "; " : "") list[i] ": " (n[list[i]] <= 3 ? sorted(of, "") : n[list[i]] " matrices")
     }
     if (sorted(machines, "") == "") return ""
+    for (k in files) num_files++
     return sorted(machines, "") "; commits " sorted(commits, "`") (text != "" ? "; data " text : "") \
-        "; rows of " sorted(files, "")
+        "; rows of " (num_files <= 8 ? sorted(files, "") : num_files " files")
 }
 
 # Of what is measured, what is not.

@@ -110,11 +110,15 @@ class Results:
         data = []
         for origin in sorted({row["origin"] for row in rows if row.get("origin")}):
             names = sorted({row["dataset"] for row in rows if row["origin"] == origin})
-            data.append(f"{origin}: {', '.join(names) if len(names) <= 3 else f'{len(names)} matrices'}")
+            data.append(f"{origin}: {_all_or_how_many(names, 3, 'matrices')}")
         return "\n".join(textwrap.fill(line, 200) for line in [
             "; ".join(machines) + "; commits " + ", ".join(commits),
-            "data " + "; ".join(data) + "; rows of " + ", ".join(sorted(self.used)),
+            "data " + "; ".join(data) + "; rows of " + _all_or_how_many(sorted(self.used), 8, "files"),
         ] + self.notes)
+
+
+def _all_or_how_many(names, most, what):
+    return ", ".join(names) if len(names) <= most else f"{len(names)} {what}"
 
 
 def _machine(row):
