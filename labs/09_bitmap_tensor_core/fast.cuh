@@ -19,7 +19,7 @@ struct fast_product {
     int N, column;
     int stages;       /* steps that are there or on their way */
     float *parts;     /* sums of strips that several blocks share: see fast_finish.cuh */
-    unsigned *ticket; /* see block_number; 0 after a run that ended */
+    unsigned *ticket; /* the CPU backend's, see block_number; 0 after a run that ended */
 };
 
 /* X's share of a quad of the matrix: 64 rows of 8 * tiles columns. */

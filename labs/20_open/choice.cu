@@ -11,24 +11,22 @@
 
 #include <math.h>
 
-/* Rows of which tiles of B or tensor cores may make the most: lab 10's kernels, and its models of them.
- * Whether they are faster than gathering all that a nonzero needs from L2. */
-static bool choose_dense(const row_stats *stats, int N, int *tuning)
+/* Tiles of B or tensor cores, if lab 10's models of its kernels say less than that of gathering all that a nonzero
+ * needs from L2. */
+static void choose_dense(const row_stats *stats, int N, int *tuning)
 {
     tile_shape tile;
     fragment_shape shape;
-    /* A slice that is half as wide takes most of the time: ddi at N = 16 28 us, at 32 32 us. */
-    const double gather_time = bins_estimate(stats, max(N, 32));
+    const double gather_time = bins_estimate(stats, N);
     const double tile_time = tile_choose(stats, N, &tile);
     const double fragments_time =
         stats->cov < 0.5 ? fragments_choose(stats, N, PRECISION_FP32, &shape) : INFINITY;
-    if (gather_time < fmin(tile_time, fragments_time)) return false;
+    if (gather_time < fmin(tile_time, fragments_time)) return;
     tuning[TUNE_FAMILY] = fragments_time < tile_time ? FRAGMENTS
                           : tile.row_lanes == 8      ? TILE_8
                                                      : TILE_32;
     tuning[TUNE_THREADS] = tile.threads;
     tuning[TUNE_WAVES] = tile.waves;
-    return true;
 }
 
 static void choose_gather(const row_stats *stats, int N, int *tuning)
@@ -40,7 +38,7 @@ static void choose_gather(const row_stats *stats, int N, int *tuning)
     /* Packets save short rows a load to wait for, but pad them with holes. */
     tuning[TUNE_PACK] = long_rows ? 0 : 16;
     /* Rows sorted among so many as run at about the same time still use columns in common. In passes over
-     * long rows it is better to sort all, by up to 15 % (reddit), and where slices are narrow, by 8 (arxiv). */
+     * long rows it is better to sort all, by up to 17 % (reddit), and in narrow slices, by 8 (arxiv; yelp loses 3). */
     tuning[TUNE_WINDOW] = stats->mean >= 64 || width == 16 ? 0 : 4096;
     /* Neighbours that share a row of B find it in L1, which pays where that is wide: order.md. */
     tuning[TUNE_ORDER] = !long_rows && width == 64 ? BY_LAST_COLUMN : AS_THEY_COME;
@@ -51,8 +49,8 @@ static void choose_gather(const row_stats *stats, int N, int *tuning)
 
 void choose_settings(const row_stats *stats, int N, int *tuning)
 {
-    const bool dense = stats->density >= 0.02 && stats->mean >= 64;
-    if (!dense || !choose_dense(stats, N, tuning)) choose_gather(stats, N, tuning);
+    choose_gather(stats, N, tuning); /* what other families have no use for, prepare forgets */
+    if (stats->density >= 0.02 && stats->mean >= 64) choose_dense(stats, N, tuning);
 }
 
 /* ---- blocks of columns ----------------------------------------------------------------------- */
@@ -94,7 +92,7 @@ static double estimate(const row_stats *stats, const locality *l, const gather_s
     const double end = 5 + 0.05 * s->serial;     /* a launch, and half a group's walk */
     const double pass = 1.5 + 0.031 * s->serial; /* each that follows: what is not hidden of that */
     const double slices = ceil((double)s->N / s->width), row = s->width * 4.0, nnz = stats->nnz;
-    /* A row that is less than a line of 128 bytes still takes one of the caches. */
+    /* Fitted: slices of 16 columns fall out of the caches as if their rows had 128 bytes. */
     const double all = stats->cols * fmax(row, 128), span = all / (blocks ? blocks : 1);
     if (blocks == 0)
         return slices * nnz * (row * (1 - saved_by_l1(all)) + 8) / gather_rate(all) + end;
