@@ -13,7 +13,7 @@ setup() {
     export RESULTS=report/results COMMIT=abc
     rows=report/results/fake_1
     mkdir programs
-    # A lab whose dataset says what becomes of it; set:pair is the datasets a and b, set:mixed a and one that dies.
+    # A lab whose dataset says what becomes of it; the datasets of its sets stand below.
     cat >programs/lab1 <<'END'
 #!/bin/sh
 if [ "$1" = --version ]; then
@@ -28,30 +28,32 @@ case $* in *--runs*) flags=runs=5 ;; *) flags= ;; esac
 columns=schema,lab,contender,operation,precision,dataset,origin,source,N,backend,commit,flags,seed,l2
 cell() { echo "1,1,one,spmm,fp32,$1,real,\"made, here\",$2,cuda,$COMMIT,$flags,1,warm"; }
 for last; do :; done
+case $dataset in
+set:pair) datasets="a b" ;;
+set:mixed) datasets="a dies b" ;;
+set:slow) datasets="dies sleeps later" ;;
+set:gap) datasets="a gap" ;;
+*) datasets=$dataset ;;
+esac
 if [ "$last" = --cells ]; then
     case $dataset in
     unknown) echo "lab1: unknown: no such dataset" >&2 && exit 3 ;;
     usage) echo "lab1: unknown option" >&2 && exit 2 ;;
-    set:pair) dataset="a b" ;;
-    set:mixed) dataset="a dies b" ;;
     esac
     echo $columns,spec
-    for d in $dataset; do for N in $widths; do echo "$(cell $d $N),$d"; done; done
+    for d in $datasets; do for N in $widths; do echo "$(cell $d $N),$d"; done; done
     exit
 fi
 echo "$dataset" $widths >>runs
 [ "$dataset" != many ] || { echo "lab1: more than 512 settings" >&2 && exit 2; }
 [ "$dataset" != absent ] || { echo "lab1: absent: no such file" >&2 && exit 3; }
-case $dataset in
-set:pair) dataset="a b" ;;
-set:mixed) dataset="a dies b" ;;
-esac
 echo $columns,device,driver,toolkit,median_ms,status,message >new
-for d in $dataset; do
+for d in $datasets; do
     for N in $widths; do
         case $d.$N in
         dies.2) kill -9 $$ ;;
         sleeps.2) touch asleep && exec sleep 60 ;;
+        gap.2) ;;
         full.2) echo "lab1: no room" >&2 && exit 5 ;;
         wrong.*) echo "$(cell $d $N),NVIDIA Fake 1,5.0,13.0,,wrong,never written" >>new && code=1 ;;
         *) echo "$(cell $d $N),NVIDIA Fake 1,5.0,13.0,${TIME:-1},ok," >>new ;;
@@ -71,6 +73,25 @@ plan() {
 
 bench() {
     "$ROOT/scripts/bench" plan programs
+}
+
+# start_bench: until the dataset that sleeps does. stop_bench: as one who stops it.
+start_bench() {
+    local waited=0
+    "$ROOT/scripts/bench" plan programs >log 2>&1 3>&- &
+    bench=$!
+    until [ -e asleep ]; do
+        sleep 0.1
+        [ $((++waited)) -lt 100 ]
+    done
+}
+
+stop_bench() {
+    local ended=0
+    kill -TERM "$bench"
+    wait "$bench" || ended=$?
+    [ "$ended" -eq 130 ]
+    grep -q "interrupted; what is measured is in $rows" log
 }
 
 # cells FILE: dataset, N, commit, time, status and message of its rows.
@@ -165,23 +186,23 @@ END
 
 @test "interrupted: what is measured stays, the rest is run the next time" {
     plan 'x.csv 1 lab1 a 1' 'x.csv 1 lab1 sleeps 1,2,3' 'x.csv 1 lab1 b 1'
-    "$ROOT/scripts/bench" plan programs >log 2>&1 3>&- &
-    local bench=$! waited=0 ended=0
-    until [ -e asleep ]; do
-        sleep 0.1
-        [ $((++waited)) -lt 100 ]
-    done
+    start_bench
     run -4 bench
     [[ $output == "bench: $rows: another bench is measuring" ]]
-    kill -TERM "$bench"
-    wait "$bench" || ended=$?
-    [ "$ended" -eq 130 ]
-    grep -q "interrupted; what is measured is in $rows" log
+    stop_bench
     [ "$(cells "$rows/x.csv")" = $'a 1 abc 1 ok \nsleeps 1 abc 1 ok ' ]
     [ "$(echo "$rows"/*)" = "$rows/x.csv" ]
     sed -i 's/sleeps.2/never/' programs/lab1
     run -0 bench
     [ "$(tail -n 2 runs)" = $'sleeps 2 3\nb 1' ]
+}
+
+@test "interrupted where a job runs dataset by dataset: no other starts" {
+    plan 'x.csv 1 lab1 set:slow 1,2' 'x.csv 1 lab1 a 1'
+    start_bench
+    stop_bench
+    [ "$(cat runs)" = $'set:slow 1 2\ndies 1 2\nsleeps 1 2' ]
+    [ "$(cells "$rows/x.csv" | cut -d' ' -f 1-5)" = $'dies 1 abc 1 ok\ndies 2 abc  error\nsleeps 1 abc 1 ok' ]
 }
 
 @test "a wrong result is a row without a time, and the exit code says so" {
