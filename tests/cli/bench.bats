@@ -148,6 +148,14 @@ END
     [ "$(cat runs)" = $'b 3\na 1' ]
 }
 
+@test "where a run of all datasets ends well but lacks a cell, the others count as done" {
+    plan 'x.csv 100 lab1 set:gap 1,2'
+    run -4 --separate-stderr bench
+    [[ $output == *"4 cells done, 0 kept, 1 of them failed"* ]]
+    [[ ${stderr_lines[0]} == "bench: 4/4 x.csv: lab1 gap 2: wrote no row, "*" of 25, about 0 s left" ]]
+    [ "$(cat runs)" = $'set:gap 1 2\ngap 2' ]
+}
+
 @test "another commit or GPU is measured again, in place of the rows before" {
     plan 'x.csv 1 lab1 set:pair 1'
     bench
