@@ -1,6 +1,6 @@
 # bench-todo.awk - which cells of a plan are measured already, and the runs that measure the others.
 #
-#     awk -v rows=FOLDER -v device=NAME -v retry=0|1 -v plan=FILE -v cells=FOLDER [-v apart=1] \
+#     awk -v rows=FOLDER -v device=NAME -v retry=0|1 -v plan=FILE -v cells=FOLDER [-v apart=ROWS.csv] \
 #         -f csv.awk -f bench-todo.awk JOBS
 #
 # JOBS has a line a job: number of its line in the plan, result file, seconds, program and the words
@@ -23,11 +23,10 @@ function key(cell, at) {
         SUBSEP cell[at["seed"]] SUBSEP cell[at["flags"]]
 }
 
-# Remembers which contenders have rows of this device and commit, and the cells where a lab failed.
-function read_rows(file, commit,    path, line, at, cell, k) {
-    if (file in is_read) return
-    is_read[file] = 1
-    path = rows "/" file
+# Remembers which contenders have rows of this device and commit in a file, and the cells where a lab failed.
+function read_rows(path, file, commit,    line, at, cell, k) {
+    if (path in is_read) return
+    is_read[path] = 1
     if ((getline line < path) <= 0) return
     columns(line, at)
     if (!("schema" in at && "commit" in at)) refuse(path ": no rows of this suite")
@@ -47,7 +46,8 @@ function take_cell(number, file, cell, at,    k, claim, spec) {
     if (commit != cell[at["commit"]])
         refuse("programs of two commits, " commit " and " cell[at["commit"]] ": build them again")
     # Two trees of edited sources may have the same name.
-    read_rows(file, commit ~ /-dirty$|^unknown$/ ? "none" : commit)
+    read_rows(rows "/" file, file, commit ~ /-dirty$|^unknown$/ ? "none" : commit)
+    if (apart) read_rows(apart, file, commit)
     k = file SUBSEP key(cell, at)
     claim = k SUBSEP cell[at["contender"]]
     if (claim in owner)

@@ -233,8 +233,10 @@ END
     [[ $output == "bench: sources without a commit (abc-dirty): commit them, or measure elsewhere with RESULTS=build/results" ]]
     [ ! -e report ]
     COMMIT=abc-dirty RESULTS=elsewhere bench
+    plan 'x.csv 1 lab1 set:pair 1'
     COMMIT=abc-dirty RESULTS=elsewhere run -0 bench
-    [[ $output == *"1 cells done, 0 kept"* ]]
+    [[ $output == *"2 cells done, 0 kept"* ]]
+    [ "$(cat runs)" = $'a 1\nset:pair 1' ] # once, though there are rows of such a commit now
     [ -e elsewhere/fake_1/x.csv ]
 }
 
