@@ -11,12 +11,6 @@
 
 function refuse(what) { print "bench: " what > "/dev/stderr"; failed = 2; exit 2 }
 
-function columns(header, at,    name, n, i) {
-    delete at
-    n = csv_split(header, name)
-    for (i = 1; i <= n; i++) at[name[i]] = i
-}
-
 # What a cell measures: the same in what --cells says and in rows.
 function key(cell, at) {
     return cell[at["dataset"]] SUBSEP cell[at["N"]] SUBSEP cell[at["precision"]] SUBSEP cell[at["l2"]] \
@@ -28,7 +22,7 @@ function read_rows(path, file, commit,    line, at, cell, k) {
     if (path in is_read) return
     is_read[path] = 1
     if ((getline line < path) <= 0) return
-    columns(line, at)
+    csv_columns(line, at)
     if (!("schema" in at && "commit" in at)) refuse(path ": no rows of this suite")
     while ((getline line < path) > 0) {
         csv_split(line, cell)
@@ -69,7 +63,7 @@ BEGIN { FS = OFS = "\t" }
     specs = total = 0
     path = cells "/" $1
     if ((getline line < path) <= 0) next
-    columns(line, at)
+    csv_columns(line, at)
     while ((getline line < path) > 0) {
         csv_split(line, cell)
         take_cell($1, $2, cell, at)

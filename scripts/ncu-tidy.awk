@@ -13,7 +13,7 @@ BEGIN {
 
 # The program's rows: its columns, then the first one.
 FILENAME != file { file = FILENAME; files++; line = 0 }
-files == 1 && ++line == 1 { n = csv_split($0, name); for (i = 1; i <= n; i++) at[name[i]] = i; next }
+files == 1 && ++line == 1 { csv_columns($0, at); next }
 files == 1 && line == 2 {
     csv_split($0, cell)
     front = ""

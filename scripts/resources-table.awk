@@ -67,12 +67,7 @@ function resource(on, words, metrics,    n, i, list) {
     side[words] = on
 }
 
-FNR == 1 {
-    delete column
-    n = csv_split($0, name)
-    for (i = 1; i <= n; i++) column[name[i]] = i
-    next
-}
+FNR == 1 { csv_columns($0, column); next }
 "metric" in column {
     csv_split($0, cell)
     if (!one_machine(cell, column, "resources-table")) {

@@ -97,7 +97,7 @@ stop_bench() {
 # cells FILE: dataset, N, commit, time, status and message of its rows.
 cells() {
     awk -f "$ROOT/scripts/csv.awk" -f - "$1" <<'AWK'
-    FNR == 1 { n = csv_split($0, name); for (i = 1; i <= n; i++) at[name[i]] = i; next }
+    FNR == 1 { csv_columns($0, at); next }
     {
         csv_split($0, c)
         print c[at["dataset"]], c[at["N"]], c[at["commit"]], c[at["median_ms"]], c[at["status"]], c[at["message"]]
