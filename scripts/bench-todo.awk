@@ -1,7 +1,7 @@
 # bench-todo.awk - which cells of a plan are measured already, and the runs that measure the others.
 #
 #     awk -v rows=FOLDER -v device=NAME -v retry=0|1 -v plan=FILE -v cells=FOLDER [-v apart=ROWS.csv] \
-#         -f csv.awk -f bench-todo.awk JOBS
+#         -f csv.awk -f cell-key.awk -f bench-todo.awk JOBS
 #
 # JOBS has a line a job: number of its line in the plan, result file, seconds, program and the words
 # behind it, between tabs; cells/NUMBER is what the program says to --cells, empty where there is no
@@ -10,12 +10,6 @@
 # a job, if all its datasets need the same N, else one of its datasets; with apart=1 always a dataset.
 
 function refuse(what) { print "bench: " what > "/dev/stderr"; failed = 2; exit 2 }
-
-# What a cell measures: the same in what --cells says and in rows.
-function key(cell, at) {
-    return cell[at["dataset"]] SUBSEP cell[at["N"]] SUBSEP cell[at["precision"]] SUBSEP cell[at["l2"]] \
-        SUBSEP cell[at["seed"]] SUBSEP cell[at["flags"]]
-}
 
 # Remembers which contenders have rows of this device and commit in a file, and the cells where a lab failed.
 function read_rows(path, file, commit,    line, at, cell, k) {
@@ -27,7 +21,7 @@ function read_rows(path, file, commit,    line, at, cell, k) {
     while ((getline line < path) > 0) {
         csv_split(line, cell)
         if (cell[at["commit"]] != commit || cell[at["device"]] != device) continue
-        k = file SUBSEP key(cell, at)
+        k = file SUBSEP cell_key(cell, at)
         measured[k, cell[at["contender"]]] = 1
         if (cell[at["lab"]] > 0 && cell[at["status"]] !~ /^(ok|skip)$/) broken[k] = 1
     }
@@ -42,7 +36,7 @@ function take_cell(number, file, cell, at,    k, claim, spec) {
     # Two trees of edited sources may have the same name.
     read_rows(rows "/" file, file, commit ~ /-dirty$|^unknown$/ ? "none" : commit)
     if (apart) read_rows(apart, file, commit)
-    k = file SUBSEP key(cell, at)
+    k = file SUBSEP cell_key(cell, at)
     claim = k SUBSEP cell[at["contender"]]
     if (claim in owner)
         refuse(plan ":" number ": measures " cell[at["dataset"]] " at N = " cell[at["N"]] \
