@@ -377,3 +377,16 @@ END
         [ ! -e old.csv.new ]
     done
 }
+
+@test "rows whose columns are not those of the file, which would lose cells, are not merged" {
+    printf '%s\n' schema,contender,dataset,N,precision,l2,seed,flags,median_ms 1,one,a,1,fp32,warm,1,,5 >old.csv
+    sed 's/median_ms/mean_ms/' old.csv >new.csv # as many
+    cp old.csv before.csv
+    run -3 "$ROOT/scripts/merge-rows" old.csv new.csv
+    [ "$output" = "merge-rows: new.csv: old.csv has no place for its column mean_ms" ]
+    sed -i 's/mean_ms/mean_ms,status/; s/5$/5,ok/' new.csv # more
+    run -3 "$ROOT/scripts/merge-rows" old.csv new.csv
+    [ "$output" = "merge-rows: old.csv: new.csv has no place for its column median_ms" ]
+    cmp old.csv before.csv
+    [ "$(echo old.csv*)" = old.csv ]
+}
