@@ -1,7 +1,7 @@
 # bench-todo.awk - which cells of a plan are measured already, and the runs that measure the others.
 #
-#     awk -v rows=FOLDER -v device=NAME -v retry=0|1 -v plan=FILE -v cells=FOLDER [-v apart=1] \
-#         -f csv.awk -f bench-todo.awk JOBS
+#     awk -v rows=FOLDER -v device=NAME -v retry=0|1 -v plan=FILE -v cells=FOLDER [-v apart=ROWS.csv] \
+#         -f csv.awk -f cell-key.awk -f bench-todo.awk JOBS
 #
 # JOBS has a line a job: number of its line in the plan, result file, seconds, program and the words
 # behind it, between tabs; cells/NUMBER is what the program says to --cells, empty where there is no
@@ -11,30 +11,17 @@
 
 function refuse(what) { print "bench: " what > "/dev/stderr"; failed = 2; exit 2 }
 
-function columns(header, at,    name, n, i) {
-    delete at
-    n = csv_split(header, name)
-    for (i = 1; i <= n; i++) at[name[i]] = i
-}
-
-# What a cell measures: the same in what --cells says and in rows.
-function key(cell, at) {
-    return cell[at["dataset"]] SUBSEP cell[at["N"]] SUBSEP cell[at["precision"]] SUBSEP cell[at["l2"]] \
-        SUBSEP cell[at["seed"]] SUBSEP cell[at["flags"]]
-}
-
-# Remembers which contenders have rows of this device and commit, and the cells where a lab failed.
-function read_rows(file, commit,    path, line, at, cell, k) {
-    if (file in is_read) return
-    is_read[file] = 1
-    path = rows "/" file
+# Remembers which contenders have rows of this device and commit in a file, and the cells where a lab failed.
+function read_rows(path, file, commit,    line, at, cell, k) {
+    if (path in is_read) return
+    is_read[path] = 1
     if ((getline line < path) <= 0) return
-    columns(line, at)
+    csv_columns(line, at)
     if (!("schema" in at && "commit" in at)) refuse(path ": no rows of this suite")
     while ((getline line < path) > 0) {
         csv_split(line, cell)
         if (cell[at["commit"]] != commit || cell[at["device"]] != device) continue
-        k = file SUBSEP key(cell, at)
+        k = file SUBSEP cell_key(cell, at)
         measured[k, cell[at["contender"]]] = 1
         if (cell[at["lab"]] > 0 && cell[at["status"]] !~ /^(ok|skip)$/) broken[k] = 1
     }
@@ -47,8 +34,9 @@ function take_cell(number, file, cell, at,    k, claim, spec) {
     if (commit != cell[at["commit"]])
         refuse("programs of two commits, " commit " and " cell[at["commit"]] ": build them again")
     # Two trees of edited sources may have the same name.
-    read_rows(file, commit ~ /-dirty$|^unknown$/ ? "none" : commit)
-    k = file SUBSEP key(cell, at)
+    read_rows(rows "/" file, file, commit ~ /-dirty$|^unknown$/ ? "none" : commit)
+    if (apart) read_rows(apart, file, commit)
+    k = file SUBSEP cell_key(cell, at)
     claim = k SUBSEP cell[at["contender"]]
     if (claim in owner)
         refuse(plan ":" number ": measures " cell[at["dataset"]] " at N = " cell[at["N"]] \
@@ -69,7 +57,7 @@ BEGIN { FS = OFS = "\t" }
     specs = total = 0
     path = cells "/" $1
     if ((getline line < path) <= 0) next
-    columns(line, at)
+    csv_columns(line, at)
     while ((getline line < path) > 0) {
         csv_split(line, cell)
         take_cell($1, $2, cell, at)

@@ -32,7 +32,7 @@ FILENAME == ARGV[1] {
     next
 }
 
-FNR == 1 { n = csv_split($0, name); for (i = 1; i <= n; i++) at[name[i]] = i; next }
+FNR == 1 { csv_columns($0, at); next }
 {
     csv_split($0, c)
     key = c[at["dataset"]] SUBSEP c[at["N"]] SUBSEP plain(c[at["kernel"]])

@@ -1,12 +1,6 @@
 # compare-predictions.awk - see compare-predictions. Needs csv.awk; columns are found by name.
 
-FNR == 1 {
-    delete at
-    n = csv_split($0, name)
-    for (i = 1; i <= n; i++) at[name[i]] = i
-    file++
-    next
-}
+FNR == 1 { csv_columns($0, at); file++; next }
 {
     csv_split($0, cell)
     key = cell[at["dataset"]] SUBSEP cell[at["origin"]] SUBSEP cell[at["N"]] SUBSEP \

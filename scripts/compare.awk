@@ -7,9 +7,7 @@ function refuse(what) { print "compare: " what > "/dev/stderr"; failed = 1; exit
 FNR == 1 {
     file++
     path[file] = FILENAME
-    n = csv_split($0, name)
-    delete at
-    for (i = 1; i <= n; i++) at[name[i]] = i
+    csv_columns($0, at)
     m = split("lab contender dataset origin N precision l2 seed flags tuning device driver toolkit median_ms iqr_ms status",
         needed, " ")
     for (i = 1; i <= m; i++)

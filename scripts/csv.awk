@@ -18,6 +18,14 @@ function csv_split(line, fields,    n, i, c, cell, quoted) {
     return n
 }
 
+# Where the columns are, from a file's first line: at[name] is the number of the cell. Returns how many there are.
+function csv_columns(line, at,    name, n, i) {
+    delete at
+    n = csv_split(line, name)
+    for (i = 1; i <= n; i++) at[name[i]] = i
+    return n
+}
+
 # A cell as it is written: in quotes if it needs them.
 function csv_cell(cell) {
     if (cell !~ /[",]/) return cell

@@ -1,10 +1,6 @@
 # dense-table.awk - see dense-table. Needs csv.awk, machine.awk and sorted.awk; columns are found by name.
 
-FNR == 1 {
-    n = csv_split($0, name)
-    for (i = 1; i <= n; i++) column[name[i]] = i
-    next
-}
+FNR == 1 { csv_columns($0, column); next }
 {
     csv_split($0, cell)
     # llm.28672x8192-random-0.5

@@ -1,11 +1,7 @@
 # ladder-table.awk - see ladder-table. Needs csv.awk, machine.awk and sorted.awk. Rows come from one or more CSV files of the
 # suite's row schema; columns are found by name.
 
-FNR == 1 {
-    n = csv_split($0, name)
-    for (i = 1; i <= n; i++) column[name[i]] = i
-    next
-}
+FNR == 1 { csv_columns($0, column); next }
 {
     csv_split($0, cell)
     # Options change what is measured; such rows are other tables' business.

@@ -11,9 +11,7 @@ function cell_of(name, otherwise) { return name in column ? cell[column[name]] :
 
 FNR == 1 {
     files++
-    delete column
-    n = csv_split($0, title)
-    for (i = 1; i <= n; i++) column[title[i]] = i
+    csv_columns($0, column)
     m = split("contender dataset N device median_ms", needed, " ")
     for (i = 1; i <= m; i++) if (!(needed[i] in column)) stop(FILENAME ": no column " needed[i])
     next

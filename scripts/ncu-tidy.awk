@@ -12,16 +12,15 @@ BEGIN {
 }
 
 # The program's rows: its columns, then the first one.
-FILENAME != file { file = FILENAME; files++; line = 0 }
-files == 1 && ++line == 1 { n = csv_split($0, name); for (i = 1; i <= n; i++) at[name[i]] = i; next }
-files == 1 && line == 2 {
+NR == 1 { csv_columns($0, at) }
+NR == FNR && NR == 2 {
     csv_split($0, cell)
     front = ""
     for (i = 1; i <= n_kept; i++) front = front csv_cell(cell[at[kept[i]]]) OFS
     back = ""
     for (i = 1; i <= n_tail; i++) back = back OFS csv_cell(cell[at[tail[i]]])
 }
-files == 1 { next }
+NR == FNR { next }
 
 # ncu's rows, among what it and the program print: names, units, then a kernel each.
 /^"ID"/ {

@@ -67,12 +67,7 @@ function resource(on, words, metrics,    n, i, list) {
     side[words] = on
 }
 
-FNR == 1 {
-    delete column
-    n = csv_split($0, name)
-    for (i = 1; i <= n; i++) column[name[i]] = i
-    next
-}
+FNR == 1 { csv_columns($0, column); next }
 "metric" in column {
     csv_split($0, cell)
     if (!one_machine(cell, column, "resources-table")) {
@@ -86,7 +81,7 @@ FNR == 1 {
     metric = cell[column["metric"]]
     if (cell[column["value"]] ~ /^[0-9]/) value[key, metric] = cell[column["value"]]
 
-    # A resource; what ends so is the most of several others, or of something without a name.
+    # A resource. Metrics named ...throughput are the most of several; what is behind ...internal_activity ncu does not say.
     if (!sub(/\.avg\.pct_of_peak_sustained_elapsed$/, "", metric) || metric ~ /(throughput|internal_activity)$/) next
     if (!(metric in words_of)) resource(metric ~ /^(sm|idc)__/ ? WORK : MEMORY, metric, metric) # of another GPU
     words = words_of[metric]

@@ -32,9 +32,7 @@ FILENAME ~ /published\.tsv$/ {
 }
 
 FNR == 1 {
-    delete at
-    width = csv_split($0, cell)
-    for (i = 1; i <= width; i++) at[cell[i]] = i
+    width = csv_columns($0, at)
     next
 }
 {

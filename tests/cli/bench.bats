@@ -13,7 +13,7 @@ setup() {
     export RESULTS=report/results COMMIT=abc
     rows=report/results/fake_1
     mkdir programs
-    # A lab whose dataset says what becomes of it; set:pair is the datasets a and b, set:mixed a and one that dies.
+    # A lab whose dataset says what becomes of it; the datasets of its sets stand below.
     cat >programs/lab1 <<'END'
 #!/bin/sh
 if [ "$1" = --version ]; then
@@ -28,30 +28,32 @@ case $* in *--runs*) flags=runs=5 ;; *) flags= ;; esac
 columns=schema,lab,contender,operation,precision,dataset,origin,source,N,backend,commit,flags,seed,l2
 cell() { echo "1,1,one,spmm,fp32,$1,real,\"made, here\",$2,cuda,$COMMIT,$flags,1,warm"; }
 for last; do :; done
+case $dataset in
+set:pair) datasets="a b" ;;
+set:mixed) datasets="a dies b" ;;
+set:slow) datasets="dies sleeps later" ;;
+set:gap) datasets="a gap" ;;
+*) datasets=$dataset ;;
+esac
 if [ "$last" = --cells ]; then
     case $dataset in
     unknown) echo "lab1: unknown: no such dataset" >&2 && exit 3 ;;
     usage) echo "lab1: unknown option" >&2 && exit 2 ;;
-    set:pair) dataset="a b" ;;
-    set:mixed) dataset="a dies b" ;;
     esac
     echo $columns,spec
-    for d in $dataset; do for N in $widths; do echo "$(cell $d $N),$d"; done; done
+    for d in $datasets; do for N in $widths; do echo "$(cell $d $N),$d"; done; done
     exit
 fi
 echo "$dataset" $widths >>runs
 [ "$dataset" != many ] || { echo "lab1: more than 512 settings" >&2 && exit 2; }
 [ "$dataset" != absent ] || { echo "lab1: absent: no such file" >&2 && exit 3; }
-case $dataset in
-set:pair) dataset="a b" ;;
-set:mixed) dataset="a dies b" ;;
-esac
 echo $columns,device,driver,toolkit,median_ms,status,message >new
-for d in $dataset; do
+for d in $datasets; do
     for N in $widths; do
         case $d.$N in
         dies.2) kill -9 $$ ;;
         sleeps.2) touch asleep && exec sleep 60 ;;
+        gap.2) ;;
         full.2) echo "lab1: no room" >&2 && exit 5 ;;
         wrong.*) echo "$(cell $d $N),NVIDIA Fake 1,5.0,13.0,,wrong,never written" >>new && code=1 ;;
         *) echo "$(cell $d $N),NVIDIA Fake 1,5.0,13.0,${TIME:-1},ok," >>new ;;
@@ -73,10 +75,29 @@ bench() {
     "$ROOT/scripts/bench" plan programs
 }
 
+# start_bench: until the dataset that sleeps does. stop_bench: as one who stops it.
+start_bench() {
+    local waited=0
+    "$ROOT/scripts/bench" plan programs >log 2>&1 3>&- &
+    bench=$!
+    until [ -e asleep ]; do
+        sleep 0.1
+        [ $((++waited)) -lt 100 ]
+    done
+}
+
+stop_bench() {
+    local ended=0
+    kill -TERM "$bench"
+    wait "$bench" || ended=$?
+    [ "$ended" -eq 130 ]
+    grep -q "interrupted; what is measured is in $rows" log
+}
+
 # cells FILE: dataset, N, commit, time, status and message of its rows.
 cells() {
     awk -f "$ROOT/scripts/csv.awk" -f - "$1" <<'AWK'
-    FNR == 1 { n = csv_split($0, name); for (i = 1; i <= n; i++) at[name[i]] = i; next }
+    FNR == 1 { csv_columns($0, at); next }
     {
         csv_split($0, c)
         print c[at["dataset"]], c[at["N"]], c[at["commit"]], c[at["median_ms"]], c[at["status"]], c[at["message"]]
@@ -127,6 +148,14 @@ END
     [ "$(cat runs)" = $'b 3\na 1' ]
 }
 
+@test "where a run of all datasets ends well but lacks a cell, the others count as done" {
+    plan 'x.csv 100 lab1 set:gap 1,2'
+    run -4 --separate-stderr bench
+    [[ $output == *"4 cells done, 0 kept, 1 of them failed"* ]]
+    [[ ${stderr_lines[0]} == "bench: 4/4 x.csv: lab1 gap 2: wrote no row, "*" of 25, about 0 s left" ]]
+    [ "$(cat runs)" = $'set:gap 1 2\ngap 2' ]
+}
+
 @test "another commit or GPU is measured again, in place of the rows before" {
     plan 'x.csv 1 lab1 set:pair 1'
     bench
@@ -165,23 +194,23 @@ END
 
 @test "interrupted: what is measured stays, the rest is run the next time" {
     plan 'x.csv 1 lab1 a 1' 'x.csv 1 lab1 sleeps 1,2,3' 'x.csv 1 lab1 b 1'
-    "$ROOT/scripts/bench" plan programs >log 2>&1 3>&- &
-    local bench=$! waited=0 ended=0
-    until [ -e asleep ]; do
-        sleep 0.1
-        [ $((++waited)) -lt 100 ]
-    done
+    start_bench
     run -4 bench
     [[ $output == "bench: $rows: another bench is measuring" ]]
-    kill -TERM "$bench"
-    wait "$bench" || ended=$?
-    [ "$ended" -eq 130 ]
-    grep -q "interrupted; what is measured is in $rows" log
+    stop_bench
     [ "$(cells "$rows/x.csv")" = $'a 1 abc 1 ok \nsleeps 1 abc 1 ok ' ]
     [ "$(echo "$rows"/*)" = "$rows/x.csv" ]
     sed -i 's/sleeps.2/never/' programs/lab1
     run -0 bench
     [ "$(tail -n 2 runs)" = $'sleeps 2 3\nb 1' ]
+}
+
+@test "interrupted where a job runs dataset by dataset: no other starts" {
+    plan 'x.csv 1 lab1 set:slow 1,2' 'x.csv 1 lab1 a 1'
+    start_bench
+    stop_bench
+    [ "$(cat runs)" = $'set:slow 1 2\ndies 1 2\nsleeps 1 2' ]
+    [ "$(cells "$rows/x.csv" | cut -d' ' -f 1-5)" = $'dies 1 abc 1 ok\ndies 2 abc  error\nsleeps 1 abc 1 ok' ]
 }
 
 @test "a wrong result is a row without a time, and the exit code says so" {
@@ -204,8 +233,10 @@ END
     [[ $output == "bench: sources without a commit (abc-dirty): commit them, or measure elsewhere with RESULTS=build/results" ]]
     [ ! -e report ]
     COMMIT=abc-dirty RESULTS=elsewhere bench
+    plan 'x.csv 1 lab1 set:pair 1'
     COMMIT=abc-dirty RESULTS=elsewhere run -0 bench
-    [[ $output == *"1 cells done, 0 kept"* ]]
+    [[ $output == *"2 cells done, 0 kept"* ]]
+    [ "$(cat runs)" = $'a 1\nset:pair 1' ] # once, though there are rows of such a commit now
     [ -e elsewhere/fake_1/x.csv ]
 }
 
@@ -345,4 +376,17 @@ END
         [ "$(wc -l <old.csv)" -eq 5 ]
         [ ! -e old.csv.new ]
     done
+}
+
+@test "rows whose columns are not those of the file, which would lose cells, are not merged" {
+    printf '%s\n' schema,contender,dataset,N,precision,l2,seed,flags,median_ms 1,one,a,1,fp32,warm,1,,5 >old.csv
+    sed 's/median_ms/mean_ms/' old.csv >new.csv # as many
+    cp old.csv before.csv
+    run -3 "$ROOT/scripts/merge-rows" old.csv new.csv
+    [ "$output" = "merge-rows: new.csv: old.csv has no place for its column mean_ms" ]
+    sed -i 's/mean_ms/mean_ms,status/; s/5$/5,ok/' new.csv # more
+    run -3 "$ROOT/scripts/merge-rows" old.csv new.csv
+    [ "$output" = "merge-rows: old.csv: new.csv has no place for its column median_ms" ]
+    cmp old.csv before.csv
+    [ "$(echo old.csv*)" = old.csv ]
 }

@@ -77,7 +77,7 @@ runs_as_written() {
     for file in report/results/*/spmm*.csv report/results/*/counted.csv; do
         [ -e "$file" ] || continue
         awk -f scripts/csv.awk -f /dev/fd/3 "$file" 3<<'AWK'
-        FNR == 1 { n = csv_split($0, name); for (i = 1; i <= n; i++) column[name[i]] = i; next }
+        FNR == 1 { csv_columns($0, column); next }
         {
             csv_split($0, cell)
             split("device driver toolkit commit origin dataset source", must, " ")

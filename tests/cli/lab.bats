@@ -127,7 +127,7 @@ new_files() {
     succeeds ./lab3 set:toys 5,6 --data-dir data --seed 3 --vs none --csv rows.csv
     succeeds ./lab3 set:toys 5,6 --data-dir data --seed 3 --vs none --cells
     cat >columns.awk <<'AWK'
-    FNR == 1 { n = csv_split($0, name); for (i = 1; i <= n; i++) at[name[i]] = i; next }
+    FNR == 1 { csv_columns($0, at); next }
     {
         csv_split($0, cell)
         line = ""
