@@ -4,10 +4,10 @@
  */
 #include "choice.h"
 
+#include "gather.h"
 #include "labs/10_row_swizzle/bins.h"
 #include "labs/10_row_swizzle/fragments.h"
 #include "labs/10_row_swizzle/tile.h"
-#include "passes.h"
 
 #include <math.h>
 
@@ -32,7 +32,8 @@ static void choose_dense(const row_stats *stats, int N, int *tuning)
 static void choose_gather(const row_stats *stats, int N, int *tuning)
 {
     const bool long_rows = stats->mean >= 32;
-    const int width = N <= 16 && N % 4 == 0 ? 16 : N % 64 == 0 ? 64 : 32;
+    int width = N <= 16 ? 16 : 64, lanes, slices;
+    gather_fit(N, &width, &lanes, &slices);
     tuning[TUNE_WIDTH] = width;
     tuning[TUNE_SERIAL] = bins_serial(stats, N);
     /* Packets save short rows a load to wait for, but pad them with holes. */
