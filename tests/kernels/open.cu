@@ -129,12 +129,12 @@ static cudaError_t prepare_both(spmm_plan *plan)
          .shortest = 2},
         {.serial = 64, .pack = 0, .window = 32, .blocks = 64, .shortest = 1},
     };
-    if (plan->N > 8) return prepare_lab20(plan); /* widths of 1, 2 and 8 have the plans of others */
-    for (const int wanted : {32, 16})
+    if (plan->N > 1) return prepare_lab20(plan); /* of C a plan knows the lanes of a group alone */
+    for (const int lanes : {4, 8, 16, 32})
         for (passes_shape shape : shapes) {
-            int width = wanted;
-            gather_fit(plan->N, &width, &shape.lanes, &shape.slices);
-            if (width == wanted) CUDA_TRY(compare_passes(plan, shape));
+            shape.lanes = lanes;
+            shape.slices = 1;
+            CUDA_TRY(compare_passes(plan, shape));
         }
     CUDA_TRY(compare_tiles(plan, {.row_lanes = 8, .threads = 384, .waves = 4}));
     CUDA_TRY(compare_tiles(plan, {.row_lanes = 32, .threads = 768, .waves = 1}));
