@@ -208,20 +208,29 @@ SPMM_REGISTER(both_sites)
 
 /* ---- new values ------------------------------------------------------------------------------- */
 
-/* Each width has one of four plans, so that all of them meet widths of every kind. */
+/* What the values are given to. */
+enum { PLAN_OF_ROWS, PLAN_OF_PASSES, PLAN_OF_TILES, PLAN_OF_FRAGMENTS };
+
 static cudaError_t prepare_stale(spmm_plan *plan)
 {
+    static const int FAMILY[] = {GATHER, GATHER, TILE_8, FRAGMENTS};
+    const int kind = plan->tuning[0];
     int tuning[MAX_TUNABLES];
     spmm_choose(lab20(), plan->A.stats, plan->N, tuning);
-    tuning[TUNE_FAMILY] = plan->N % 5 == 3 ? TILE_8 : plan->N % 5 == 2 ? FRAGMENTS : GATHER;
-    tuning[TUNE_BLOCKS] = plan->N % 5 == 1 ? 4 : 0;
+    tuning[TUNE_FAMILY] = FAMILY[kind];
+    tuning[TUNE_BLOCKS] = kind == PLAN_OF_PASSES ? 4 : 0;
     tuning[TUNE_PACK] = 16;
     tuning[TUNE_SHORTEST] = 2;
     return prepare_inside(plan, tuning, true);
 }
 
 static spmm_contender new_values = {
-    .base = {.lab = 220, .name = "values given later"},
+    .base = {.lab = 220,
+             .name = "values given later",
+             .tunables = {{"PLAN",
+                           "whose values are new",
+                           {PLAN_OF_ROWS, PLAN_OF_PASSES, PLAN_OF_TILES, PLAN_OF_FRAGMENTS},
+                           4}}},
     .prepare = prepare_stale,
     .run = run,
     .release = release,
