@@ -85,12 +85,17 @@ static double quantile(const double *sorted, int n, double q)
     return i + 1 < n ? sorted[i] + (at - i) * (sorted[i + 1] - sorted[i]) : sorted[n - 1];
 }
 
+double timing_median(double *sample, int n)
+{
+    qsort(sample, n, sizeof *sample, ascending);
+    return quantile(sample, n, 0.5);
+}
+
 /* Sorts the sample and fills runs, median and IQR. */
 static void summarise(double *sample, int n, timing *t)
 {
-    qsort(sample, n, sizeof *sample, ascending);
     t->runs = n;
-    t->median_ms = quantile(sample, n, 0.5);
+    t->median_ms = timing_median(sample, n);
     t->iqr_ms = quantile(sample, n, 0.75) - quantile(sample, n, 0.25);
 }
 
@@ -142,8 +147,7 @@ static cudaError_t take_batches(const stopwatch *w, const operation *op, void *i
     double batch[BATCHES];
     for (int i = 0; i < BATCHES; i++)
         CUDA_TRY(time_group(w, op, instance, d_output, BATCH, &batch[i]));
-    qsort(batch, BATCHES, sizeof *batch, ascending);
-    t->batch_ms = quantile(batch, BATCHES, 0.5);
+    t->batch_ms = timing_median(batch, BATCHES);
     return cudaSuccess;
 }
 

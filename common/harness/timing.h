@@ -21,6 +21,9 @@ typedef struct timing {
 /* The host's clock, for what no event on the device can time. */
 double wall_ms(void);
 
+/* The median of n > 0 times, which it sorts. */
+double timing_median(double *sample, int n);
+
 /* Times operation->run(instance, d_output, stream). Warms up until the time is stable, then takes
  * options->runs runs, or 20 to 200 until the median is known to 1 %, but no more than three seconds
  * of them: a slow kernel gets fewer, at least 3 (`runs` says how many). With cold L2

@@ -226,27 +226,60 @@ static void right_result(void **state)
     assert_int_equal(calls, 2); /* the checked run, and one in place of timed ones */
 }
 
+static const int TUNING[MAX_TUNABLES] = {4, 7};
+
+static void give_tunables(void)
+{
+    subject.base.tunables[0] = (tunable){.name = "D", .values = {4}, .num_values = 1};
+    subject.base.tunables[1] = (tunable){.name = "C", .values = {7}, .num_values = 1};
+}
+
+static void take_tunables(void)
+{
+    memset(subject.base.tunables, 0, sizeof subject.base.tunables);
+}
+
 static void tuning_reaches_the_contender(void **state)
 {
     (void)state;
-    const int tuning[MAX_TUNABLES] = {4, 7};
     workbench w;
     outcome out;
-    subject.base.tunables[0] = (tunable){.name = "D", .values = {4}, .num_values = 1};
-    subject.base.tunables[1] = (tunable){.name = "C", .values = {7}, .num_values = 1};
+    give_tunables();
     create_bench(&w, &CHECK);
     fault = NONE;
-    workbench_evaluate(&w, &subject.base, tuning, &out);
+    workbench_evaluate(&w, &subject.base, TUNING, &out);
     assert_outcome(&out, STATUS_OK, "");
-    assert_memory_equal(seen_tuning, tuning, sizeof tuning);
-    assert_memory_equal(out.tuning, tuning, sizeof tuning);
+    assert_memory_equal(seen_tuning, TUNING, sizeof TUNING);
+    assert_memory_equal(out.tuning, TUNING, sizeof TUNING);
     narrowed_to = 3; /* what does not fit the problem is replaced, and the outcome says by what */
-    workbench_evaluate(&w, &subject.base, tuning, &out);
+    workbench_evaluate(&w, &subject.base, TUNING, &out);
     assert_int_equal(out.tuning[0], 4);
     assert_int_equal(out.tuning[1], 3);
     narrowed_to = 0;
     workbench_destroy(&w);
-    memset(subject.base.tunables, 0, sizeof subject.base.tunables);
+    take_tunables();
+}
+
+/* Preparing is timed as a user has it, who does not know what an earlier one chose. Under simt it runs once. */
+static void every_prepare_has_the_settings_asked_for(void **state)
+{
+    (void)state;
+    workbench w;
+    outcome out;
+    give_tunables();
+    create_bench(&w, &BENCH);
+    fault = NONE;
+    prepared = released = 0;
+    narrowed_to = 3;
+    workbench_evaluate(&w, &subject.base, TUNING, &out);
+    narrowed_to = 0;
+    assert_outcome(&out, STATUS_OK, "");
+    assert_int_equal(prepared, device_keeps_time() ? 6 : 1);
+    assert_int_equal(released, prepared);
+    assert_memory_equal(seen_tuning, TUNING, sizeof TUNING);
+    assert_int_equal(out.tuning[1], 3);
+    workbench_destroy(&w);
+    take_tunables();
 }
 
 /* Under simt no time is kept, with --bench-only as with none. */
@@ -474,6 +507,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(right_result),
         cmocka_unit_test(tuning_reaches_the_contender),
+        cmocka_unit_test(every_prepare_has_the_settings_asked_for),
         cmocka_unit_test(no_time_without_a_gpu),
         cmocka_unit_test(wrong_results),
         cmocka_unit_test(wrong_only_later),
