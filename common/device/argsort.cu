@@ -85,15 +85,17 @@ cudaError_t device_argsort(const int *d_key, int largest_key, int *d_order, int 
 {
     if (count <= 1) return cudaSuccess;
     const int tiles = (count - 1) / TILE + 1, blocks = (tiles - 1) / WARPS + 1;
-    int *d_place = NULL, *d_moved = NULL;
+    const int counts = DIGITS * tiles;
+    int *d_place = NULL;
     cudaError_t error;
-    CUDA_TRY(cudaMalloc((void **)&d_place, (size_t)DIGITS * tiles * sizeof(int)));
-    CUDA_TRY_GOTO(error, done, cudaMalloc((void **)&d_moved, (size_t)count * sizeof(int)));
+    CUDA_TRY(cudaMalloc((void **)&d_place,
+                        (counts + (size_t)count + device_scan_workspace(counts)) * sizeof(int)));
+    int *const d_moved = d_place + counts, *const d_workspace = d_moved + count;
     for (int shift = 0; shift < 31 && largest_key >> shift; shift += DIGIT_BITS) {
         count_digits_kernel<<<blocks, BLOCK, 0, stream>>>(d_key, d_order, count, shift, tiles,
                                                           d_place);
         CUDA_TRY_GOTO(error, done, cudaGetLastError());
-        CUDA_TRY_GOTO(error, done, device_exclusive_scan(d_place, DIGITS * tiles, stream));
+        CUDA_TRY_GOTO(error, done, device_exclusive_scan_in(d_workspace, d_place, counts, stream));
         move_kernel<<<blocks, BLOCK, 0, stream>>>(d_key, d_order, count, shift, tiles, d_place,
                                                   d_moved);
         CUDA_TRY_GOTO(error, done, cudaGetLastError());
@@ -104,6 +106,5 @@ cudaError_t device_argsort(const int *d_key, int largest_key, int *d_order, int 
     CUDA_TRY_GOTO(error, done, cudaStreamSynchronize(stream)); /* before the workspace goes */
 done:
     cudaFree(d_place);
-    cudaFree(d_moved);
     return error;
 }

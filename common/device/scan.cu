@@ -38,22 +38,40 @@ static __global__ void add_offsets_kernel(int *data, int count, const int *block
         data[k] += block_offset[blockIdx.x];
 }
 
-cudaError_t device_exclusive_scan(int *d_data, int count, cudaStream_t stream)
+static int blocks_of(int count)
+{
+    return (count - 1) / PER_BLOCK + 1;
+}
+
+size_t device_scan_workspace(int count)
+{
+    if (count <= 0) return 0;
+    const int blocks = blocks_of(count);
+    return blocks + (blocks > 1 ? device_scan_workspace(blocks) : 0);
+}
+
+cudaError_t device_exclusive_scan_in(int *d_workspace, int *d_data, int count, cudaStream_t stream)
 {
     if (count <= 0) return cudaSuccess;
-    const int blocks = (count - 1) / PER_BLOCK + 1;
-    int *d_total = NULL;
-    cudaError_t error;
-    CUDA_TRY(cudaMalloc((void **)&d_total, blocks * sizeof *d_total));
+    const int blocks = blocks_of(count);
+    int *const d_total = d_workspace;
     scan_block_kernel<<<blocks, THREADS, 0, stream>>>(d_data, count, d_total);
-    CUDA_TRY_GOTO(error, done, cudaGetLastError());
-    if (blocks > 1) {
-        CUDA_TRY_GOTO(error, done, device_exclusive_scan(d_total, blocks, stream));
-        add_offsets_kernel<<<blocks, THREADS, 0, stream>>>(d_data, count, d_total);
-        CUDA_TRY_GOTO(error, done, cudaGetLastError());
-    }
+    CUDA_TRY(cudaGetLastError());
+    if (blocks == 1) return cudaSuccess;
+    CUDA_TRY(device_exclusive_scan_in(d_workspace + blocks, d_total, blocks, stream));
+    add_offsets_kernel<<<blocks, THREADS, 0, stream>>>(d_data, count, d_total);
+    return cudaGetLastError();
+}
+
+cudaError_t device_exclusive_scan(int *d_data, int count, cudaStream_t stream)
+{
+    int *d_workspace = NULL;
+    cudaError_t error;
+    if (count <= 0) return cudaSuccess;
+    CUDA_TRY(cudaMalloc((void **)&d_workspace, device_scan_workspace(count) * sizeof(int)));
+    CUDA_TRY_GOTO(error, done, device_exclusive_scan_in(d_workspace, d_data, count, stream));
     CUDA_TRY_GOTO(error, done, cudaStreamSynchronize(stream)); /* before the workspace goes */
 done:
-    cudaFree(d_total);
+    cudaFree(d_workspace);
     return error;
 }

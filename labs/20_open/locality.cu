@@ -9,14 +9,16 @@
 #include <math.h>
 
 constexpr int WARPS = 8, BLOCK = WARPS * WARP_SIZE;
+constexpr int ROWS = 16; /* of a warp: all warps add to the same few counters in the end */
 
 /* The smallest s such that both columns lie in one block of 2^s columns. */
 static __host__ __device__ int level_apart(int a, int b)
 {
-    int level = 0;
-    for (unsigned differ = (unsigned)(a ^ b); differ; differ >>= 1)
-        level++;
-    return level;
+#ifdef __CUDA_ARCH__
+    return 32 - __clz(a ^ b);
+#else
+    return a == b ? 0 : 32 - __builtin_clz((unsigned)(a ^ b));
+#endif
 }
 
 /* Sizes that see the step from column a to column b as entering another block. */
@@ -31,21 +33,24 @@ static __global__ void count_steps_kernel(int rows, const int *__restrict__ row_
                                           const int *__restrict__ col_idx,
                                           unsigned long long *steps)
 {
-    __shared__ unsigned count[LOCALITY_SIZES + 1];
-    const int row = blockIdx.x * WARPS + warp_id();
-    if (threadIdx.x <= LOCALITY_SIZES) count[threadIdx.x] = 0;
-    __syncthreads();
-    if (row < rows) {
+    /* A warp has its own, and does not wait for those with longer rows. */
+    __shared__ unsigned counts[WARPS][LOCALITY_SIZES + 1];
+    unsigned *const count = counts[warp_id()];
+    if (lane_id() <= LOCALITY_SIZES) count[lane_id()] = 0;
+    __syncwarp();
+    const int first_row = (blockIdx.x * WARPS + warp_id()) * ROWS;
+    for (int row = first_row; row < min(first_row + ROWS, rows); row++) {
         const int first = row_ptr[row], end = row_ptr[row + 1];
+#pragma unroll 4
         for (int k = first + lane_id(); k < end; k += WARP_SIZE) {
             const int sizes =
                 k == first ? LOCALITY_SIZES : sizes_entered(col_idx[k - 1], col_idx[k]);
             if (sizes > 0) atomicAdd(&count[sizes], 1u);
         }
     }
-    __syncthreads();
-    if (threadIdx.x <= LOCALITY_SIZES && count[threadIdx.x] > 0)
-        atomicAdd(&steps[threadIdx.x], (unsigned long long)count[threadIdx.x]);
+    __syncwarp();
+    if (lane_id() <= LOCALITY_SIZES && count[lane_id()] > 0)
+        atomicAdd(&steps[lane_id()], (unsigned long long)count[lane_id()]);
 }
 
 static void count_on_host(const csr_matrix *A, unsigned long long *steps)
@@ -66,8 +71,8 @@ cudaError_t locality_measure(site where, const spmm_matrix *A, locality *l)
         count_on_host(A->host, steps);
     } else {
         CUDA_TRY(allocate(ON_DEVICE, &d_steps, LOCALITY_SIZES + 1));
-        count_steps_kernel<<<(A->rows - 1) / WARPS + 1, BLOCK>>>(A->rows, A->d_row_ptr,
-                                                                 A->d_col_idx, d_steps);
+        count_steps_kernel<<<(A->rows - 1) / (WARPS * ROWS) + 1, BLOCK>>>(A->rows, A->d_row_ptr,
+                                                                          A->d_col_idx, d_steps);
         error = cudaGetLastError();
         if (error == cudaSuccess)
             error = cudaMemcpy(steps, d_steps, sizeof steps, cudaMemcpyDeviceToHost);
