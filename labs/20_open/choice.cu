@@ -29,13 +29,23 @@ static void choose_dense(const row_stats *stats, int N, int *tuning)
     tuning[TUNE_WAVES] = tile.waves;
 }
 
+static int serial_for(const row_stats *stats, int N, int width)
+{
+    /* Groups of 4 lanes that the GPU holds: 132 SMs, 32 warps. */
+    constexpr double NARROW_GROUPS = 132 * 32 * 8;
+    const int serial = bins_serial(stats, N);
+    /* A longer row is shared by the groups of a warp, which are eight in narrow slices and not four: it must be
+     * twice as long for each to have as much. But then, too, there must be work for all groups. */
+    return width == 16 && stats->nnz >= 128 * NARROW_GROUPS ? max(serial, 128) : serial;
+}
+
 static void choose_gather(const row_stats *stats, int N, int *tuning)
 {
     const bool long_rows = stats->mean >= 32;
     int width = N <= 16 ? 16 : 64, lanes, slices;
     gather_fit(N, &width, &lanes, &slices);
     tuning[TUNE_WIDTH] = width;
-    tuning[TUNE_SERIAL] = bins_serial(stats, N);
+    tuning[TUNE_SERIAL] = serial_for(stats, N, width);
     /* Packets save short rows a load to wait for, but pad them with holes. */
     tuning[TUNE_PACK] = long_rows ? 0 : 16;
     /* Rows sorted among so many as run at about the same time still use columns in common. In passes over
@@ -76,12 +86,23 @@ static double gather_rate(double span)
     return GB_S[COUNT - 1] * 1e3;
 }
 
-/* What L1 saves of the time to gather rows of B from `span` bytes: more than its 200 KB of them, since
- * some are popular, but never more than this, since L1 takes time too. */
-static double saved_by_l1(double span)
+constexpr double LINE = 128; /* bytes, of L1 and L2 */
+
+/* Microseconds for a row of B of `row` bytes, gathered from `span`, that L1 does not have. What L2 sends is the
+ * row; what memory must send L2 first takes as long as a line, however narrow the row. */
+static double from_l2(double row, double span)
+{
+    const double fastest = gather_rate(0);
+    return row / fastest + fmax(row, LINE) * (1 / gather_rate(span) - 1 / fastest);
+}
+
+/* Microseconds for a row of B that L1 may have. It saves more than its 200 KB, since some rows are popular. But
+ * it takes time, too: as long to look up a narrow row as a whole line, which leaves little to save. */
+static double from_l1_or_l2(double row, double span)
 {
     constexpr double L1 = 430e3, MOST = 0.39;
-    return fmin(L1 / span, MOST);
+    return fmax(from_l2(row, span) * (1 - L1 / span),
+                fmax(row, LINE) * (1 - MOST) / gather_rate(span));
 }
 
 /* Microseconds for `blocks` blocks, 0 being none; constants are fitted to five graphs (overlap.md). What
@@ -93,17 +114,16 @@ static double estimate(const row_stats *stats, const locality *l, const gather_s
     const double end = 5 + 0.05 * s->serial;     /* a launch, and half a group's walk */
     const double pass = 1.5 + 0.031 * s->serial; /* each that follows: what is not hidden of that */
     const double slices = ceil((double)s->N / s->width), row = s->width * 4.0, nnz = stats->nnz;
-    /* Fitted: slices of 16 columns fall out of the caches as if their rows had 128 bytes. */
-    const double all = stats->cols * fmax(row, 128), span = all / (blocks ? blocks : 1);
-    if (blocks == 0)
-        return slices * nnz * (row * (1 - saved_by_l1(all)) + 8) / gather_rate(all) + end;
+    /* Fitted: narrow rows fall out of the caches as if each had a line for itself. */
+    const double all = stats->cols * fmax(row, LINE), span = all / (blocks ? blocks : 1);
+    if (blocks == 0) return slices * nnz * (from_l1_or_l2(row, all) + 8 / gather_rate(all)) + end;
     /* Nonzeros of a row in a block that it enters; the shares too short for a segment are what an
      * exponential law of their lengths leaves over. */
     const double length = nnz / locality_entered(l, (double)stats->cols / blocks);
     const double left = exp(-0.6 * length / s->shortest);
     const double segments = nnz * (1 - left) / fmax(length, 1.5 * s->shortest);
-    const double gathered = nnz * row * (1 - left) * (1 - saved_by_l1(span)) / gather_rate(span) +
-                            nnz * row * left / gather_rate(all);
+    const double gathered =
+        nnz * ((1 - left) * from_l1_or_l2(row, span) + left * from_l2(row, all));
     const double moved = (2 * segments * row + 8 * nnz) / gather_rate(span);
     return slices * (gathered + moved) + end + pass * blocks;
 }
