@@ -336,7 +336,12 @@ int main(int argc, char **argv)
     device_info device;
     error_text error;
     for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "all") == 0)
+        const bool all = strcmp(argv[i], "all") == 0;
+        if (!all && (only_lab || atoi(argv[i]) <= 0)) { /* not the last of several alone */
+            fprintf(stderr, "usage: matrix [LAB] [all]\n");
+            return STATUS_USAGE;
+        }
+        if (all)
             all_settings = true;
         else
             only_lab = atoi(argv[i]);
