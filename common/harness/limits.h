@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-enum { MAX_GATHER_POINTS = 32 };
+enum { MAX_GATHER_POINTS = 48 };
 
 /* The bandwidth of fetching random rows of `row_bytes` out of an array of `span_bytes`. */
 typedef struct gather_point {

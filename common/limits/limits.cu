@@ -145,6 +145,7 @@ static cudaError_t measure(const device_info *device, machine_limits *l)
     CUDA_TRY(
         least_ms([&] { cudaMemcpyAsync(d_to, d_from, bytes, cudaMemcpyDeviceToDevice, 0); }, &ms));
     l->copy_gbs = 2.0 * bytes / ms * 1e-6;
+    CUDA_TRY(measure_gather<4>(d_from, bytes, (float *)d_to, l));
     CUDA_TRY(measure_gather<8>(d_from, bytes, (float *)d_to, l));
     CUDA_TRY(measure_gather<32>(d_from, bytes, (float *)d_to, l));
 

@@ -31,12 +31,12 @@ static void choose_dense(const row_stats *stats, int N, int *tuning)
 
 static int serial_for(const row_stats *stats, int N, int width)
 {
-    /* Groups of 4 lanes that the GPU holds: 132 SMs, 32 warps. */
+    /* Groups of 4 lanes that an H200 holds: 132 SMs, 32 warps. */
     constexpr double NARROW_GROUPS = 132 * 32 * 8;
     const int serial = bins_serial(stats, N);
     /* A longer row is shared by the groups of a warp, which are eight in narrow slices and not four: it must be
      * twice as long for each to have as much. But then, too, there must be work for all groups. */
-    return width == 16 && stats->nnz >= 128 * NARROW_GROUPS ? max(serial, 128) : serial;
+    return width == 16 && stats->nnz >= 128 * NARROW_GROUPS ? min(2 * serial, 256) : serial;
 }
 
 static void choose_gather(const row_stats *stats, int N, int *tuning)
@@ -66,43 +66,44 @@ void choose_settings(const row_stats *stats, int N, int *tuning)
 
 /* ---- blocks of columns ----------------------------------------------------------------------- */
 
-/* Bytes a microsecond that L2 and memory deliver of rows gathered from `span` bytes. */
-static double gather_rate(double span)
+constexpr double LINE = 128; /* bytes, of L1 and L2 */
+
+/* Bytes a microsecond that L2 and memory deliver of rows of B of `row` bytes, gathered from `span` bytes. */
+static double gather_rate(double row, double span)
 {
-    /* All rows alike: make limits on an H200, rows of 128 bytes. */
+    /* All rows alike: make limits on an H200. Of half a line memory sends L2 more than was asked for. */
     static const double MB[] = {4, 16, 32, 48, 64, 96, 128, 256, 512, 1024, 2048};
-    static const double GB_S[] = {10432, 9364, 9176, 9068, 7720, 6430,
-                                  5947,  5086, 4630, 4419, 4312};
+    static const double LINES_GB_S[] = {10432, 9364, 9176, 9068, 7720, 6430,
+                                        5947,  5086, 4630, 4419, 4312};
+    static const double HALVES_GB_S[] = {9666, 9269, 8517, 6369, 5138, 4105,
+                                         3704, 3172, 2942, 2803, 2694};
     constexpr int COUNT = sizeof MB / sizeof *MB;
     /* Graphs' columns are not alike: their rows of B miss L2 as if there were so much less of them. */
     constexpr double IN_USE = 0.62;
+    const double *const gb_s = row < LINE ? HALVES_GB_S : LINES_GB_S;
     const double mb = IN_USE * span / (1 << 20);
-    if (mb <= MB[0]) return GB_S[0] * 1e3;
+    if (mb <= MB[0]) return gb_s[0] * 1e3;
     for (int i = 1; i < COUNT; i++)
         if (mb <= MB[i]) {
             const double part = log(mb / MB[i - 1]) / log(MB[i] / MB[i - 1]);
-            return (GB_S[i - 1] + part * (GB_S[i] - GB_S[i - 1])) * 1e3;
+            return (gb_s[i - 1] + part * (gb_s[i] - gb_s[i - 1])) * 1e3;
         }
-    return GB_S[COUNT - 1] * 1e3;
+    return gb_s[COUNT - 1] * 1e3;
 }
 
-constexpr double LINE = 128; /* bytes, of L1 and L2 */
-
-/* Microseconds for a row of B of `row` bytes, gathered from `span`, that L1 does not have. What L2 sends is the
- * row; what memory must send L2 first takes as long as a line, however narrow the row. */
-static double from_l2(double row, double span)
+/* Microseconds for one of `rows` rows of B that L1 does not have. */
+static double from_l2(double row, double rows)
 {
-    const double fastest = gather_rate(0);
-    return row / fastest + fmax(row, LINE) * (1 / gather_rate(span) - 1 / fastest);
+    return row / gather_rate(row, rows * row);
 }
 
-/* Microseconds for a row of B that L1 may have. It saves more than its 200 KB, since some rows are popular. But
- * it takes time, too: as long to look up a narrow row as a whole line, which leaves little to save. */
-static double from_l1_or_l2(double row, double span)
+/* The same of rows that L1 may have. It saves more than its 200 KB of them, since some are popular, but never more
+ * than a share, since it takes time, too. It keeps lines, and looks up half a one as slowly as a whole one. */
+static double from_l1_or_l2(double row, double rows)
 {
     constexpr double L1 = 430e3, MOST = 0.39;
-    return fmax(from_l2(row, span) * (1 - L1 / span),
-                fmax(row, LINE) * (1 - MOST) / gather_rate(span));
+    const double line = fmax(row, LINE);
+    return fmax(from_l2(row, rows) * (1 - L1 / (rows * line)), from_l2(line, rows) * (1 - MOST));
 }
 
 /* Microseconds for `blocks` blocks, 0 being none; constants are fitted to five graphs (overlap.md). What
@@ -114,17 +115,19 @@ static double estimate(const row_stats *stats, const locality *l, const gather_s
     const double end = 5 + 0.05 * s->serial;     /* a launch, and half a group's walk */
     const double pass = 1.5 + 0.031 * s->serial; /* each that follows: what is not hidden of that */
     const double slices = ceil((double)s->N / s->width), row = s->width * 4.0, nnz = stats->nnz;
-    /* Fitted: narrow rows fall out of the caches as if each had a line for itself. */
-    const double all = stats->cols * fmax(row, LINE), span = all / (blocks ? blocks : 1);
-    if (blocks == 0) return slices * nnz * (from_l1_or_l2(row, all) + 8 / gather_rate(all)) + end;
+    if (blocks == 0)
+        return slices * nnz *
+                   (from_l1_or_l2(row, stats->cols) + 8 / gather_rate(row, stats->cols * row)) +
+               end;
+    const double cols = (double)stats->cols / blocks;
     /* Nonzeros of a row in a block that it enters; the shares too short for a segment are what an
      * exponential law of their lengths leaves over. */
-    const double length = nnz / locality_entered(l, (double)stats->cols / blocks);
+    const double length = nnz / locality_entered(l, cols);
     const double left = exp(-0.6 * length / s->shortest);
     const double segments = nnz * (1 - left) / fmax(length, 1.5 * s->shortest);
     const double gathered =
-        nnz * ((1 - left) * from_l1_or_l2(row, span) + left * from_l2(row, all));
-    const double moved = (2 * segments * row + 8 * nnz) / gather_rate(span);
+        nnz * ((1 - left) * from_l1_or_l2(row, cols) + left * from_l2(row, stats->cols));
+    const double moved = (2 * segments * row + 8 * nnz) / gather_rate(row, cols * row);
     return slices * (gathered + moved) + end + pass * blocks;
 }
 
