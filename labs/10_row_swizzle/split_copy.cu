@@ -108,7 +108,7 @@ static __global__ void __launch_bounds__(LONG_BLOCK)
             }
         __syncthreads();
         copy_share(split, col_idx, values, row_bytes, first, last, next[warp], pairs);
-        __syncthreads(); /* all are done with `next` */
+        __syncwarp(); /* its lanes are done with `next`; other warps' change between barriers alone */
     }
 }
 
