@@ -17,7 +17,8 @@ extern "C" {
  * `stream` and waited for; allocates and frees a workspace. */
 cudaError_t device_exclusive_scan(int *d_data, int count, cudaStream_t stream);
 
-/* The same in a workspace of the caller's, device_scan_workspace(count) ints (about count / 1023); not waited for. */
+/* The same in a workspace of the caller's, device_scan_workspace(count) ints (about count / 1023); not
+ * waited for. */
 size_t device_scan_workspace(int count);
 cudaError_t device_exclusive_scan_in(int *d_workspace, int *d_data, int count, cudaStream_t stream);
 

@@ -80,11 +80,11 @@ static __global__ void copy_segments_kernel(int rows, const int *__restrict__ ro
 }
 
 /* Every warp copies a share of the row, behind what the warps before it copy of each segment. */
-static __global__ void copy_long_rows_kernel(int rows, const int *__restrict__ row_ptr,
-                                             const int *__restrict__ col_idx,
-                                             const float *__restrict__ values, row_split split,
-                                             const int64_t *__restrict__ place, int row_bytes,
-                                             int2 *__restrict__ pairs)
+static __global__ void __launch_bounds__(LONG_BLOCK)
+    copy_long_rows_kernel(int rows, const int *__restrict__ row_ptr,
+                          const int *__restrict__ col_idx, const float *__restrict__ values,
+                          row_split split, const int64_t *__restrict__ place, int row_bytes,
+                          int2 *__restrict__ pairs)
 {
     __shared__ int64_t next[LONG_WARPS][MAX_SEGMENTS];
     __shared__ int counts[LONG_WARPS][MAX_SEGMENTS], found[LONG_BLOCK];
@@ -108,7 +108,7 @@ static __global__ void copy_long_rows_kernel(int rows, const int *__restrict__ r
             }
         __syncthreads();
         copy_share(split, col_idx, values, row_bytes, first, last, next[warp], pairs);
-        __syncthreads(); /* all are done with `next` */
+        __syncwarp(); /* its lanes are done with `next`; other warps' change between barriers alone */
     }
 }
 

@@ -72,9 +72,9 @@ static __global__ void count_segments_kernel(int rows, const int *__restrict__ r
     store_lengths(split, rows, row, count, length);
 }
 
-static __global__ void count_long_rows_kernel(int rows, const int *__restrict__ row_ptr,
-                                              const int *__restrict__ col_idx, row_split split,
-                                              int *length)
+static __global__ void __launch_bounds__(LONG_BLOCK)
+    count_long_rows_kernel(int rows, const int *__restrict__ row_ptr,
+                           const int *__restrict__ col_idx, row_split split, int *length)
 {
     __shared__ int found[LONG_BLOCK], count[MAX_SEGMENTS];
     const int num_found = find_long_rows(rows, row_ptr, found);

@@ -53,6 +53,13 @@ static int32_t repeated_column(int64_t row, int64_t k, int64_t cols)
     return (int32_t)((row + k / 7) % cols);
 }
 
+/* In the lower half, but for two that are the only ones of their quarters. */
+static int32_t lower_column(int64_t row, int64_t k, int64_t cols)
+{
+    if (k == 100 || k == 1900) return (int32_t)(k == 100 ? cols - 1 : cols / 2);
+    return (int32_t)random_below(row, k, cols / 2);
+}
+
 /* ---- row lengths ----------------------------------------------------------------------------- */
 
 static int64_t no_length(int64_t row)
@@ -72,6 +79,12 @@ static int64_t every_third_empty(int64_t row)
 static int64_t one_huge(int64_t row)
 {
     return row == 17 ? 3001 : row % 4;
+}
+/* Rows of a block each where those of up to 2048 are of a warp: a block finds several of every other row. */
+static int64_t several_huge(int64_t row)
+{
+    if (row == 6) return 2048;
+    return row == 0 || row == 2 || row == 4 || row == 1099 ? 2049 : row % 3;
 }
 static int64_t huge_first(int64_t row)
 {
@@ -121,6 +134,7 @@ SHAPE(make_nothing, 131, 7, no_length, any_column)
 SHAPE(make_one_element, 1, 1, huge_first, any_column)
 SHAPE(make_empty_rows, 131, 50, every_third_empty, any_column)
 SHAPE(make_one_huge_row, 45, 300, one_huge, any_column)
+SHAPE(make_several_huge_rows, 1100, 400, several_huge, lower_column)
 SHAPE(make_huge_first_row, 37, 2000, huge_first, sorted_column)
 SHAPE(make_huge_last_row, 37, 2000, huge_last, sorted_column)
 SHAPE(make_one_column, 70, 1, five, any_column)
@@ -162,6 +176,7 @@ const shape SHAPES[] = {
     {"one by one", make_one_element},
     {"empty rows", make_empty_rows},
     {"one huge row", make_one_huge_row},
+    {"several huge rows", make_several_huge_rows},
     {"huge first row", make_huge_first_row},
     {"huge last row, the rest empty", make_huge_last_row},
     {"one column", make_one_column},

@@ -187,7 +187,7 @@ static void by_rule_and_by_hand(void **state)
 static void measuring_wrong_kernels(void **state)
 {
     (void)state;
-    if (device_keeps_time()) skip(); /* there, each is prepared twice */
+    if (device_keeps_time()) skip(); /* there, each is prepared six times */
     options o = with("C", 2);
     o.tune = true;
     assert_choice(&o, "D=2 C=2 HOST=8");
