@@ -125,25 +125,27 @@ static cudaError_t prepare_once(trial *t, const contender *c, double *ms)
     return e;
 }
 
-/* Preparing is timed so often, and the median counts: now and then one waits for memory, up to 140 ms. */
-enum { TIMED_PREPARES = 5 };
+/* Preparing is timed so often, for now and then one waits for memory, and the median counts; a slow one less often. */
+enum { TIMED_PREPARES = 5, PREPARE_BUDGET_MS = 1000 };
 
 /* On a GPU prepares once more than that, for the first loads the kernels it uses. Each has the settings asked
  * for: one that finds those which an earlier one chose is not timed for choosing them. */
 static bool prepare(trial *t, const contender *c)
 {
-    const bool timed = device_keeps_time() && t->w->options->bench;
-    int asked[MAX_TUNABLES];
-    double ms[1 + TIMED_PREPARES];
+    const int most = device_keeps_time() && t->w->options->bench ? TIMED_PREPARES : 0;
+    const double start = wall_ms();
+    int asked[MAX_TUNABLES], timed = 0;
+    double first, ms[TIMED_PREPARES];
     memcpy(asked, t->out->tuning, sizeof asked);
-    cudaError_t e = prepare_once(t, c, &ms[0]);
-    for (int i = 1; timed && e == cudaSuccess && i <= TIMED_PREPARES; i++) {
+    cudaError_t e = prepare_once(t, c, &first);
+    while (e == cudaSuccess && timed < most &&
+           (timed == 0 || wall_ms() - start < PREPARE_BUDGET_MS)) {
         t->op->release(t->instance);
         t->instance = NULL;
         memcpy(t->out->tuning, asked, sizeof asked);
-        e = prepare_once(t, c, &ms[i]);
+        e = prepare_once(t, c, &ms[timed++]);
     }
-    if (e == cudaSuccess && timed) t->out->prepare_ms = timing_median(ms + 1, TIMED_PREPARES);
+    if (e == cudaSuccess && timed > 0) t->out->prepare_ms = timing_median(ms, timed);
     return device_ok(t, e, "prepare");
 }
 

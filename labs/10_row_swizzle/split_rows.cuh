@@ -27,7 +27,8 @@ static inline __host__ __device__ int segment_of(const row_split &split, int col
 }
 
 /* Finds the long rows of which this block is to take care: every thread looks at one row, the block's number and
- * then each gridDim.x-th, for long rows may be neighbours. Returns how many; found: LONG_BLOCK of them, in any order. */
+ * then each gridDim.x-th, for long rows may be neighbours. Once a kernel. Returns how many; found: room for LONG_BLOCK,
+ * in any order. */
 static inline __device__ int find_long_rows(int rows, const int *__restrict__ row_ptr, int *found)
 {
     __shared__ int count;
