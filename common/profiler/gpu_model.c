@@ -38,7 +38,7 @@ static const gpu_model MODELS[] = {
         .dram_gbs = 4264.8,  /* M: a copy */
         .l2_latency = 263,   /* L*, of an H800 */
         .dram_latency = 540, /* A: L*'s 478.8 at 1755 MHz take as many ns at 1980 MHz */
-        .launch_us = 4.9,    /* M, of one start of the machine; 4.1 and 4.4 of others */
+        .launch_us = 4.9,    /* M, in one start of the machine; 4.35 in another */
     },
     {
         .key = "a100",

@@ -176,14 +176,19 @@ static void create_bench(workbench *w, const options *o)
     if (workbench_create(w, o, &device, &p, &error) != STATUS_OK) fail_msg("%s", error.text);
 }
 
-static outcome evaluate_on(workbench *w, enum fault f)
+static outcome evaluate_tuned(workbench *w, enum fault f, const int *tuning)
 {
-    static const int no_tuning[MAX_TUNABLES];
     outcome out;
     fault = f;
     calls = prepared = released = 0;
-    workbench_evaluate(w, &subject.base, no_tuning, &out);
+    workbench_evaluate(w, &subject.base, tuning, &out);
     return out;
+}
+
+static outcome evaluate_on(workbench *w, enum fault f)
+{
+    static const int no_tuning[MAX_TUNABLES];
+    return evaluate_tuned(w, f, no_tuning);
 }
 
 static outcome evaluate(enum fault f, const options *o)
@@ -243,16 +248,14 @@ static void tuning_reaches_the_contender(void **state)
 {
     (void)state;
     workbench w;
-    outcome out;
     give_tunables();
     create_bench(&w, &CHECK);
-    fault = NONE;
-    workbench_evaluate(&w, &subject.base, TUNING, &out);
+    outcome out = evaluate_tuned(&w, NONE, TUNING);
     assert_outcome(&out, STATUS_OK, "");
     assert_memory_equal(seen_tuning, TUNING, sizeof TUNING);
     assert_memory_equal(out.tuning, TUNING, sizeof TUNING);
     narrowed_to = 3; /* what does not fit the problem is replaced, and the outcome says by what */
-    workbench_evaluate(&w, &subject.base, TUNING, &out);
+    out = evaluate_tuned(&w, NONE, TUNING);
     assert_int_equal(out.tuning[0], 4);
     assert_int_equal(out.tuning[1], 3);
     narrowed_to = 0;
@@ -265,13 +268,10 @@ static void every_prepare_has_the_settings_asked_for(void **state)
 {
     (void)state;
     workbench w;
-    outcome out;
     give_tunables();
     create_bench(&w, &BENCH);
-    fault = NONE;
-    prepared = released = 0;
     narrowed_to = 3;
-    workbench_evaluate(&w, &subject.base, TUNING, &out);
+    const outcome out = evaluate_tuned(&w, NONE, TUNING);
     narrowed_to = 0;
     assert_outcome(&out, STATUS_OK, "");
     assert_int_equal(prepared, device_keeps_time() ? 6 : 1);
