@@ -16,7 +16,7 @@ FNR == 1 { csv_columns($0, column); next }
     commits[cell[column["commit"]]] = 1
     if (cell[column["contender"]] ~ /\(dense\)$/) {
         if (!(problem in dense) || ms < dense[problem]) dense[problem] = ms
-    } else if (cell[column["lab"]] == 9) {
+    } else if (cell[column["lab"]] + 0) {
         count++
         own[count] = ms
         of[count] = problem

@@ -1,6 +1,11 @@
 # ladder-table.awk - see ladder-table. Needs csv.awk, machine.awk and sorted.awk. Rows come from one or more CSV files of the
 # suite's row schema; columns are found by name.
 
+BEGIN {
+    words = split(PARENTS, word, " ") # "2 1 3 2 ...": of lab 2, lab 1
+    for (w = 1; w < words; w += 2) parent[word[w]] = word[w + 1]
+}
+
 FNR == 1 { csv_columns($0, column); next }
 {
     csv_split($0, cell)
@@ -59,6 +64,9 @@ function narrow_row(    ms, vendor) {
     narrow_commits[cell[column["commit"]]] = 1
 }
 
+# The time of a lab as a cell: "-" where it has no right result, "not measured" where it has no row.
+function time_cell(key, lab) { return (key, lab) in time ? show(time[key, lab]) : "not measured" }
+
 function show(ms) { return ms ? sprintf(ms < 1 ? "%.4f" : ms < 100 ? "%.3f" : "%.1f", ms) : "-" }
 
 # Adds a ratio to the geometric mean `which`, returns it as text. Where the vendor is ahead it says so.
@@ -85,7 +93,7 @@ function ladder(N,    i, l, key, own) {
     for (i = 1; i <= cases[N]; i++) {
         key = N SUBSEP order[N, i]
         printf "| %s |", order[N, i]
-        for (l = 1; l <= labs; l++) if (known[l]) printf " %s |", show(time[key, l])
+        for (l = 1; l <= labs; l++) if (known[l]) printf " %s |", time_cell(key, l)
         own = time[key, labs]
         printf " %s | %s | %s | %s |\n", show(standard[key]),
             best[key] ? show(best[key]) " (" best_name[key] ")" : "-",
@@ -97,16 +105,16 @@ function ladder(N,    i, l, key, own) {
     printf " %s | %s |\n", end_line("default"), end_line("best")
 }
 
-# The nearest lab before with rows in fp32; 0 if there is none.
-function lab_before(lab) {
-    do lab--
-    while (lab > 0 && !known[lab])
+# The step before a lab: its nearest ancestor with rows in fp32; 0 if there is none.
+function step_before(lab) {
+    do lab = lab in parent && parent[lab] < lab ? parent[lab] : 0
+    while (lab && !(lab in known))
     return lab
 }
 
-# One lab beside the lab before, at one N.
+# One lab beside the step before, at one N.
 function one_lab(N, lab,    i, key, before) {
-    before = lab_before(lab)
+    before = step_before(lab)
     printf "\nN = %d\n\n| graph |", N
     if (before) printf " lab%d ms |", before
     printf " lab%d ms |", lab
@@ -115,8 +123,8 @@ function one_lab(N, lab,    i, key, before) {
     for (i = 1; i <= cases[N]; i++) {
         key = N SUBSEP order[N, i]
         printf "| %s |", order[N, i]
-        if (before) printf " %s |", show(time[key, before])
-        printf " %s |", show(time[key, lab])
+        if (before) printf " %s |", time_cell(key, before)
+        printf " %s |", time_cell(key, lab)
         if (before) printf " %s |", ratio("before", time[key, before], time[key, lab])
         printf " %s |\n", ratio("default", standard[key], time[key, lab])
     }
@@ -125,9 +133,9 @@ function one_lab(N, lab,    i, key, before) {
     else printf " | %s |\n", end_line("default")
 }
 
-# A lab in 16 bits beside the lab before in fp32 and the vendor in fp16, at one N.
+# A lab in 16 bits beside the step before in fp32 and the vendor in fp16, at one N.
 function narrow_lab(N, lab,    i, key, half, best16, before) {
-    before = lab_before(lab)
+    before = step_before(lab)
     printf "\nN = %d\n\n| graph | lab%d fp32 ms | lab%d fp16 ms | lab%d bf16 ms | fp16 over lab%d |", N, before, lab, lab, before
     print " cuSPARSE fp16 best (which) | over fp16 default | over fp16 best |\n|---|---|---|---|---|---|---|---|"
     for (i = 1; i <= cases[N]; i++) {
@@ -135,7 +143,7 @@ function narrow_lab(N, lab,    i, key, half, best16, before) {
         half = narrow[key, lab, "fp16"]
         if (!half && !narrow[key, lab, "bf16"]) continue
         best16 = narrow_best[key, "fp16"]
-        printf "| %s | %s | %s | %s | %s | %s | %s | %s |\n", order[N, i], show(time[key, before]),
+        printf "| %s | %s | %s | %s | %s | %s | %s | %s |\n", order[N, i], time_cell(key, before),
             show(half), show(narrow[key, lab, "bf16"]), ratio("before", time[key, before], half),
             best16 ? show(best16) " (" narrow_name[key, "fp16"] ")" : "-",
             ratio("default", narrow_standard[key, "fp16"], half), ratio("best", best16, half)

@@ -69,30 +69,33 @@ static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStre
     return run16(plan, B, C, stream);
 }
 
-#define PRODUCT(title, kind, data_type, compute_type, factor, capability) \
-    {                                                                     \
-        .spmm = {.base = {.name = title,                                  \
-                          .precision = PRECISION_##kind,                  \
-                          .min_compute_capability = capability,           \
-                          .dense = true,                                  \
-                          .bound_factor = factor,                         \
-                          .unsuited = dense_unsuited},                    \
-                 .prepare = prepare,                                      \
-                 .run = run,                                              \
-                 .run16 = run16,                                          \
-                 .release = release},                                     \
-        .type = data_type, .compute = compute_type                        \
+#define PRODUCT(title, kind, where, data_type, compute_type, factor, capability) \
+    {                                                                            \
+        .spmm = {.base = {.name = title,                                         \
+                          .precision = PRECISION_##kind,                         \
+                          .min_compute_capability = capability,                  \
+                          .unit = UNIT_##where,                                  \
+                          .dense = true,                                         \
+                          .bound_factor = factor,                                \
+                          .unsuited = dense_unsuited},                           \
+                 .prepare = prepare,                                             \
+                 .run = run,                                                     \
+                 .run16 = run16,                                                 \
+                 .release = release},                                            \
+        .type = data_type, .compute = compute_type                               \
     }
 
 /* COMPUTE_32F leaves the tensor cores alone in fp32; if it did not, the error bound would show it. tf32
  * keeps 11 of the 24 significant bits of each operand, cut or rounded: a product is off by up to
  * 2 * 2^-10 of itself, which 2^-11 (n + 4) sum |a||b| covers, 2^13 times the bound of fp32. */
 static cublas_contender products[] = {
-    PRODUCT("cuBLAS SGEMM (dense)", FP32, CUDA_R_32F, CUBLAS_COMPUTE_32F, 1, 0),
-    PRODUCT("cuBLAS SGEMM TF32 (dense)", FP32, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32, 0x1p13,
-            80),
-    PRODUCT("cuBLAS GemmEx (dense)", FP16, CUDA_R_16F, CUBLAS_COMPUTE_32F, FP16_SUMS_ROUNDED, 0),
-    PRODUCT("cuBLAS GemmEx (dense)", BF16, CUDA_R_16BF, CUBLAS_COMPUTE_32F, BF16_SUMS_ROUNDED, 80),
+    PRODUCT("cuBLAS SGEMM (dense)", FP32, CUDA_CORES, CUDA_R_32F, CUBLAS_COMPUTE_32F, 1, 0),
+    PRODUCT("cuBLAS SGEMM TF32 (dense)", FP32, TENSOR_CORES, CUDA_R_32F,
+            CUBLAS_COMPUTE_32F_FAST_TF32, 0x1p13, 80),
+    PRODUCT("cuBLAS GemmEx (dense)", FP16, TENSOR_CORES, CUDA_R_16F, CUBLAS_COMPUTE_32F,
+            FP16_SUMS_ROUNDED, 0),
+    PRODUCT("cuBLAS GemmEx (dense)", BF16, TENSOR_CORES, CUDA_R_16BF, CUBLAS_COMPUTE_32F,
+            BF16_SUMS_ROUNDED, 80),
 };
 
 __attribute__((constructor)) static void register_cublas(void)

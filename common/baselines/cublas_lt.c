@@ -179,6 +179,7 @@ static cudaError_t prepare(spmm_plan *plan)
         .base = {.name = "cuBLASLt (dense)",                               \
                  .precision = PRECISION_##kind,                            \
                  .min_compute_capability = 80,                             \
+                 .unit = UNIT_TENSOR_CORES,                                \
                  .dense = true,                                            \
                  .bound_factor = factor,                                   \
                  .unsuited = dense_unsuited,                               \

@@ -143,12 +143,21 @@ static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStre
     return run16(plan, B, C, stream);
 }
 
+/* COO has the row of each nonzero in place of the offsets of rows. */
+static size_t format_bytes(const spmm_plan *plan)
+{
+    const cusparse_contender *self = (const cusparse_contender *)plan->contender;
+    const size_t element = precision_format(self->spmm.base.precision)->bytes;
+    return self->coo ? plan->A.nnz * (2 * sizeof(int) + element) : spmm_csr_bytes(plan);
+}
+
 #define ALGORITHM(title, id, is_coo, with_preprocess, is_default)                   \
     {                                                                               \
         .spmm = {.base = {.name = "cuSPARSE " title, .vendor_default = is_default}, \
                  .prepare = prepare,                                                \
                  .run = run,                                                        \
                  .run16 = run16,                                                    \
+                 .format_bytes = format_bytes,                                      \
                  .release = release},                                               \
         .algorithm = id, .coo = is_coo, .preprocess = with_preprocess               \
     }
@@ -179,6 +188,8 @@ __attribute__((constructor)) static void register_cusparse(void)
             all[p][i] = ALGORITHMS[i];
             all[p][i].spmm.base.precision = (enum precision)p;
             all[p][i].spmm.base.bound_factor = SUMS_ROUNDED[p];
+            /* Nobody says which units it takes in 16 bits. */
+            if (p != PRECISION_FP32) all[p][i].spmm.base.unit = UNIT_TENSOR_CORES;
             contender_register(&all[p][i].spmm.base, &spmm_operation);
         }
 }

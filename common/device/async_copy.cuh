@@ -89,4 +89,15 @@ __device__ __forceinline__ void async_wait_all()
 #endif
 }
 
+/* Waits until fewer than `groups` groups of this thread's copies, 1 to 3, are on their way. */
+__device__ __forceinline__ void async_wait_below(int groups)
+{
+    if (groups == 1)
+        async_wait<0>();
+    else if (groups == 2)
+        async_wait<1>();
+    else
+        async_wait<2>();
+}
+
 #endif

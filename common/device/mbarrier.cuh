@@ -115,4 +115,30 @@ __device__ __forceinline__ void bulk_copy(void *shared, const void *global, unsi
 #endif
 }
 
+/* Makes the barriers of a ring of buffers. One thread. */
+static __device__ __forceinline__ void mbarrier_init_ring(mbarrier *full, int buffers,
+                                                          unsigned full_arrivals, mbarrier *empty,
+                                                          unsigned empty_arrivals)
+{
+#pragma unroll 1
+    for (int i = 0; i < buffers; i++) {
+        mbarrier_init(full + i, full_arrivals);
+        mbarrier_init(empty + i, empty_arrivals);
+    }
+}
+
+/* A thread's place in a ring of buffers with a barrier each: the buffer's number, and the parity of the
+ * phase that it waits for. It begins with parity 0 where buffers are to be filled first, and with 1 where
+ * they are empty already. */
+struct ring_turn {
+    int number;
+    unsigned parity;
+    __device__ void advance(int buffers)
+    {
+        if (++number < buffers) return;
+        number = 0;
+        parity ^= 1;
+    }
+};
+
 #endif

@@ -30,7 +30,11 @@
 #ifndef DEVICE_MMA_CUH
 #define DEVICE_MMA_CUH
 
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
 #include <stdint.h>
+#include <type_traits>
 
 /* fp16, K = 8. Compute capability 7.5 and up. */
 __device__ __forceinline__ void mma_m16n8k8_f16(float (&d)[4], const uint32_t (&a)[2],
@@ -78,6 +82,17 @@ __device__ __forceinline__ void mma_m16n8k16_bf16(float (&d)[4], const uint32_t 
 #else
     __trap();
 #endif
+}
+
+/* Adds a product of fragments of format H, __half or __nv_bfloat16, to sum. K = 16. */
+template <class H>
+__device__ __forceinline__ void mma_m16n8k16(float (&sum)[4], const uint32_t (&a)[4],
+                                             const uint32_t (&b)[2])
+{
+    if constexpr (std::is_same_v<H, __half>)
+        mma_m16n8k16_f16(sum, a, b, sum);
+    else
+        mma_m16n8k16_bf16(sum, a, b, sum);
 }
 
 /* tf32, K = 8. Compute capability 8.0 and up; a trap below. Inputs are floats as to_tf32 returns

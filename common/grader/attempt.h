@@ -18,7 +18,7 @@ typedef struct attempt {
     const char *arch;       /* GPU architectures to compile for, "90"; "auto" */
     const char *cuda_home;  /* the toolkit; NULL: where make finds it */
     const operation *operation;
-    const plan *plan;
+    const rubric *rubric;
     uint64_t secret;
     double patience; /* seconds for each program that a test starts */
     bool rehearsal;  /* performance is measured where it means nothing, and for no points */
@@ -46,7 +46,7 @@ found attempt_counter(const attempt *a, const test *t);
 found attempt_predict(const attempt *a, const test *t);
 found attempt_answered(const attempt *a);
 
-/* pace.c: speed over the reference's; *speed is left alone where there is none, as where results were
+/* speed.c: speed over the reference's; *speed is left alone where there is none, as where results were
  * not `right`: a wrong one has no time. */
 found attempt_time(const attempt *a, const test *t, bool right, double *speed);
 

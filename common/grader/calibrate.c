@@ -1,15 +1,15 @@
 /*
- * calibrate.c - what speed to ask for on this GPU: measures a lab's solution and the lab before it as a
- * submission would be, in a race, and writes LAB/targets.tsv.
+ * calibrate.c - what speed to ask for on this GPU: measures a lab's solution and its parent, the step
+ * before it, as a submission would be, in a race, and writes LAB/targets.tsv.
  *
- *     calibrate LAB BEFORE REFERENCE BEFORE_PROGRAM
+ *     calibrate LAB PARENT REFERENCE PARENT_PROGRAM
  *
- * LAB and BEFORE are numbers, the programs their runners. The lab before gets no points, since nothing
- * was gained by it; the solution, less a twentieth, gets all. Noise is allowed for when it is seen.
+ * LAB and PARENT are numbers, the programs their runners. The parent's speed gets no points, since nothing
+ * was gained by it; the solution's, less a twentieth, gets all. Noise is allowed for when it is seen.
  */
 #include "grader/confine.h"
-#include "grader/matter.h"
-#include "grader/pace.h"
+#include "grader/speed.h"
+#include "grader/test_inputs.h"
 #include "harness/device.h"
 #include "matrix/files.h"
 #include "ops/spmm.h"
@@ -44,25 +44,25 @@ static enum status save(const char *path, const char *device, char mine[][400], 
 
 /* One test: a line of targets.tsv. */
 static enum status calibrate(const attempt *a, const test *t, const char *const *programs,
-                             int before, const char *device, char *line, size_t bytes,
+                             int parent, const char *device, char *line, size_t bytes,
                              error_text *error)
 {
     bench b;
     racer solution = {.program = programs[0], .lab = a->lab},
-          earlier = {.program = programs[1], .lab = before};
-    enum status status = pace_open(a, t, &b, error);
+          earlier = {.program = programs[1], .lab = parent};
+    enum status status = speed_open(a, t, &b, error);
     if (status != STATUS_OK) return status;
-    const bool raced = pace_race(a, &b, &solution, &earlier);
+    const bool raced = speed_race(a, &b, &solution, &earlier);
     bench_close(&b);
     if (!raced)
         return fail(error, STATUS_WRONG, "%s, N = %s: %s%s", t->word[0], t->word[1], solution.why,
                     earlier.why);
-    const double full = 0.95, zero = fmin(pace_ms(&solution) / pace_ms(&earlier), full / 2);
+    const double full = 0.95, zero = fmin(speed_ms(&solution) / speed_ms(&earlier), full / 2);
     snprintf(line, bytes, "%s\t%s\t%s\t%.3g\t%.3g\n", device, t->word[0], t->word[1], zero, full);
     printf("%s N = %s: lab %d takes %.4g ms, lab %d %.4g ms, whose turns differ by %.1f %%: points "
            "from %.3g, all at %.3g\n",
-           t->word[0], t->word[1], before, pace_ms(&earlier), a->lab, pace_ms(&solution),
-           100 * pace_spread(&solution), zero, full);
+           t->word[0], t->word[1], parent, speed_ms(&earlier), a->lab, speed_ms(&solution),
+           100 * speed_spread(&solution), zero, full);
     return STATUS_OK;
 }
 
@@ -85,7 +85,7 @@ static enum status copy_programs(char **programs, const char *work, char copies[
 
 int main(int argc, char **argv)
 {
-    static plan p;
+    static rubric p;
     static char lines[MAX_TESTS][400], copies[2][PATH_MAX];
     char folder[512], path[600], work[PATH_MAX];
     device_info device;
@@ -96,10 +96,10 @@ int main(int argc, char **argv)
         return STATUS_USAGE;
     }
     attempt a = {.lab = atoi(argv[1]),
-                 .secret = matter_secret(),
+                 .secret = test_input_secret(),
                  .patience = 120,
                  .operation = &spmm_operation,
-                 .plan = &p,
+                 .rubric = &p,
                  .lab_folder = folder,
                  .work = work};
     enum status status = device_open(0, &device, &error);
@@ -108,7 +108,7 @@ int main(int argc, char **argv)
                       "speed needs a GPU: make calibrate BACKEND=cuda LAB=%s", argv[1]);
     if (status == STATUS_OK) status = attempt_find_lab(a.lab, folder, sizeof folder, &error);
     snprintf(path, sizeof path, "%s/grade.tsv", folder);
-    if (status == STATUS_OK) status = plan_read(path, &p, &error);
+    if (status == STATUS_OK) status = rubric_read(path, &p, &error);
     if (status == STATUS_OK) status = attempt_make_work(NULL, work, sizeof work, &error);
     if (status == STATUS_OK) {
         const char *const programs[] = {copies[0], copies[1]};

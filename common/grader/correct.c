@@ -1,8 +1,8 @@
 #include "grader/attempt.h"
 #include "grader/bench.h"
-#include "grader/matter.h"
+#include "grader/test_inputs.h"
 #include "matrix/random.h"
-#include "tests/kernels/shapes.h"
+#include "matrix/shapes.h"
 
 #include <math.h>
 #include <string.h>
@@ -78,7 +78,7 @@ static bool try_one(const attempt *a, remote *r, const trial *t, enum precision 
     csr_matrix A;
     bench b;
     error_text error;
-    enum status status = matter_make(t->spec, secret, &A, &error);
+    enum status status = test_input_make(t->spec, secret, &A, &error);
     if (status == STATUS_OK)
         status = bench_open(&b, a->operation, &A, t->N, precision, in_batches ? BATCH : SIDES,
                             secret, &error);
@@ -90,7 +90,7 @@ static bool try_one(const attempt *a, remote *r, const trial *t, enum precision 
                        (in_batches ? batches(&b, r, secret) : single_runs(&b, r, secret));
     bench_close(&b);
     if (!right)
-        *f = found_of(0, "%s, N = %d, %s: %s", matter_name(t->spec), t->N,
+        *f = found_of(0, "%s, N = %d, %s: %s", test_input_name(t->spec), t->N,
                       precision_name(precision), r->why);
     return right;
 }
@@ -106,7 +106,7 @@ static found correct(const attempt *a, const test *t, bool in_batches)
     attempt_path(a, "log", log, sizeof log);
     for (int p = 0; p < NUM_PRECISIONS; p++) {
         remote r;
-        if (!(a->plan->precisions & 1u << p)) continue;
+        if (!(a->rubric->precisions & 1u << p)) continue;
         bool right = remote_open(&r, program, 0, log, a->patience);
         if (!right) f = found_of(0, "%s", r.why);
         for (int i = 0; i < count && right; i++)

@@ -1,10 +1,10 @@
 /*
  * grade.c - grades one submission to one lab: build, results, memory, counters, answers, speed.
  *
- *     grade LAB SUBMISSION [--json FILE] [--seed S] [--plan FILE] [--patience SECONDS]
+ *     grade LAB SUBMISSION [--json FILE] [--seed S] [--rubric FILE] [--patience SECONDS]
  *           [--arch A] [--cuda-home DIR] [--work DIR] [--rehearse]
  *
- * --seed makes the secrets known, --plan takes another file than the lab's grade.tsv, --patience is for
+ * --seed makes the secrets known, --rubric takes another file than the lab's grade.tsv, --patience is for
  * each program that a test starts, --work keeps the folder that is worked in, --rehearse goes through
  * the measurement of speed where it means nothing, for no points.
  *
@@ -13,8 +13,8 @@
  */
 #include "grader/attempt.h"
 #include "grader/confine.h"
-#include "grader/matter.h"
 #include "grader/remote.h"
+#include "grader/test_inputs.h"
 #include "harness/device.h"
 #include "harness/instruments.h"
 #include "ops/spmm.h"
@@ -34,7 +34,7 @@
 /* ---- what was asked for ---------------------------------------------------------------------- */
 
 static enum status parse(int argc, char **argv, attempt *a, const char **json, const char **work,
-                         const char **plan_path, error_text *error)
+                         const char **rubric_path, error_text *error)
 {
     char *end;
     int i = 1;
@@ -58,8 +58,8 @@ static enum status parse(int argc, char **argv, attempt *a, const char **json, c
         else if (!strcmp(argv[i], "--cuda-home")) {
             a->cuda_home = realpath(value, NULL); /* a link is no place to mount something */
             if (!a->cuda_home) return fail(error, STATUS_USAGE, "%s: no such folder", value);
-        } else if (!strcmp(argv[i], "--plan"))
-            *plan_path = value;
+        } else if (!strcmp(argv[i], "--rubric"))
+            *rubric_path = value;
         else if (!strcmp(argv[i], "--patience"))
             a->patience = strtod(value, NULL);
         else if (!strcmp(argv[i], "--seed"))
@@ -120,11 +120,11 @@ static enum status run_tests(const attempt *a, scores *s, error_text *error)
 {
     const found built = attempt_build(a);
     enum status status = built.share == 1 && device_keeps_time() ? see_device(a, error) : STATUS_OK;
-    const int count = s->plan->num_tests;
+    const int count = s->rubric->num_tests;
     /* Twice through the list: times come last, wherever they stand, for a wrong result has none. */
     for (int k = 0; k < 2 * count && status == STATUS_OK; k++) {
         const int i = k % count;
-        const test *t = &s->plan->tests[i];
+        const test *t = &s->rubric->tests[i];
         if ((t->kind == TEST_TIME) != (k >= count)) continue;
         found f = built;
         if (t->kind != TEST_BUILD && is_about_code(t) && built.share < 1)
@@ -138,13 +138,13 @@ static enum status run_tests(const attempt *a, scores *s, error_text *error)
 
 int main(int argc, char **argv)
 {
-    static plan p;
+    static rubric p;
     static scores s;
     static device_info device;
-    char folder[512], work[PATH_MAX], lab_plan[600], title[64];
-    const char *json = NULL, *wish = NULL, *plan_path = lab_plan;
+    char folder[512], work[PATH_MAX], lab_rubric[600], title[64];
+    const char *json = NULL, *wish = NULL, *rubric_path = lab_rubric;
     error_text error;
-    attempt a = {.secret = matter_secret(),
+    attempt a = {.secret = test_input_secret(),
                  .build = BUILD_FOLDER,
                  .arch = "auto",
                  .patience = 120,
@@ -152,15 +152,15 @@ int main(int argc, char **argv)
     unsetenv(
         "MAKEFLAGS"); /* of the make that runs this: its jobs are not those of the steps here */
     unsetenv("MAKELEVEL");
-    enum status status = parse(argc, argv, &a, &json, &wish, &plan_path, &error);
+    enum status status = parse(argc, argv, &a, &json, &wish, &rubric_path, &error);
     if (status == STATUS_OK && device_keeps_time()) status = device_open(0, &device, &error);
     if (status == STATUS_OK) status = attempt_find_lab(a.lab, folder, sizeof folder, &error);
-    snprintf(lab_plan, sizeof lab_plan, "%s/grade.tsv", folder);
-    if (status == STATUS_OK) status = plan_read(plan_path, &p, &error);
+    snprintf(lab_rubric, sizeof lab_rubric, "%s/grade.tsv", folder);
+    if (status == STATUS_OK) status = rubric_read(rubric_path, &p, &error);
     if (status == STATUS_OK) status = attempt_make_work(wish, work, sizeof work, &error);
     if (status == STATUS_OK) {
         a.lab_folder = folder;
-        a.plan = &p;
+        a.rubric = &p;
         a.work = work;
         snprintf(title, sizeof title, "lab %d", a.lab);
         scores_open(&s, &p, json, title);

@@ -6,7 +6,7 @@
  */
 #include "grader/channel.h"
 #include "grader/copies.h"
-#include "grader/seal.h"
+#include "grader/seccomp.h"
 #include "harness/device.h"
 
 #include <math.h>
@@ -133,7 +133,8 @@ static void apply_settings(const contender *c, char *settings, int *tuning)
         if (!value) continue;
         *value++ = '\0';
         for (int i = 0; i < contender_num_tunables(c); i++)
-            if (!strcmp(c->tunables[i].name, word)) tuning[i] = atoi(value);
+            if (!strcmp(c->tunables[i].name, word))
+                tunable_read(&c->tunables[i], value, &tuning[i]);
     }
 }
 
@@ -256,7 +257,8 @@ static enum status start(int which, error_text *error)
     if (instruments_here()) return instruments_here()->open(&settings, error);
 #ifndef BACKEND_CUDA
     /* A traced runner asks addr2line about lines of the source: it is confined by its parent alone. */
-    if (!seal_process()) return fail(error, STATUS_SKIPPED, "the kernel knows no seccomp filters");
+    if (!install_seccomp_filter())
+        return fail(error, STATUS_SKIPPED, "the kernel knows no seccomp filters");
 #endif
     return STATUS_OK;
 }

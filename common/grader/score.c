@@ -1,16 +1,16 @@
 #include "grader/score.h"
 
-#include "harness/json.h"
 #include "matrix/files.h"
+#include "results/json.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-void scores_open(scores *s, const plan *p, const char *path, const char *title)
+void scores_open(scores *s, const rubric *p, const char *path, const char *title)
 {
-    *s = (scores){.plan = p, .path = path};
+    *s = (scores){.rubric = p, .path = path};
     snprintf(s->title, sizeof s->title, "%s", title);
 }
 
@@ -25,8 +25,8 @@ void test_title(const test *t, char *text, size_t bytes)
 bool scores_results_failed(const scores *s)
 {
     bool failed = false;
-    for (int i = 0; i < s->plan->num_tests; i++) {
-        const enum test_kind kind = s->plan->tests[i].kind;
+    for (int i = 0; i < s->rubric->num_tests; i++) {
+        const enum test_kind kind = s->rubric->tests[i].kind;
         failed = failed ||
                  ((kind == TEST_CORRECT || kind == TEST_REPEATED) && s->marks[i].verdict == FAILED);
     }
@@ -36,7 +36,7 @@ bool scores_results_failed(const scores *s)
 double scores_sum(const scores *s)
 {
     double sum = 0;
-    for (int i = 0; i < s->plan->num_tests; i++)
+    for (int i = 0; i < s->rubric->num_tests; i++)
         sum += s->marks[i].points;
     return sum;
 }
@@ -44,8 +44,8 @@ double scores_sum(const scores *s)
 double scores_not_run(const scores *s)
 {
     double sum = 0;
-    for (int i = 0; i < s->plan->num_tests; i++)
-        if (s->marks[i].verdict == NOT_RUN) sum += s->plan->tests[i].points;
+    for (int i = 0; i < s->rubric->num_tests; i++)
+        if (s->marks[i].verdict == NOT_RUN) sum += s->rubric->tests[i].points;
     return sum;
 }
 
@@ -85,9 +85,9 @@ static void write_results(FILE *out, const scores *s)
                 "{\"name\": \"speed over the reference\", \"value\": %.4g, \"order\": \"desc\"}",
                 s->speed);
     fputs("],\n  \"tests\": [\n", out);
-    for (int i = 0; i < s->plan->num_tests; i++) {
-        write_test(out, &s->plan->tests[i], &s->marks[i]);
-        fputs(i + 1 < s->plan->num_tests ? ",\n" : "\n", out);
+    for (int i = 0; i < s->rubric->num_tests; i++) {
+        write_test(out, &s->rubric->tests[i], &s->marks[i]);
+        fputs(i + 1 < s->rubric->num_tests ? ",\n" : "\n", out);
     }
     fputs("  ]\n}\n", out);
 }
@@ -110,10 +110,10 @@ enum status score(scores *s, int test, double share, error_text *error, const ch
     va_start(args, format);
     vsnprintf(m->text, sizeof m->text, format, args);
     va_end(args);
-    const double points = s->plan->tests[test].points;
+    const double points = s->rubric->tests[test].points;
     m->verdict = isnan(share) ? NOT_RUN : share >= 1 ? PASSED : FAILED;
     m->points = isnan(share) ? 0 : points * share;
-    test_title(&s->plan->tests[test], title, sizeof title);
+    test_title(&s->rubric->tests[test], title, sizeof title);
     if (isnan(share))
         printf("   -/%-4g %s: not run: %s\n", points, title, m->text);
     else
@@ -124,7 +124,7 @@ enum status score(scores *s, int test, double share, error_text *error, const ch
 
 void scores_total(const scores *s)
 {
-    const double not_run = scores_not_run(s), all = plan_points(s->plan);
+    const double not_run = scores_not_run(s), all = rubric_points(s->rubric);
     printf("%s: %.4g of %g points", s->title, scores_sum(s), all - not_run);
     if (not_run > 0) printf(" (%g more could not be tested here)", not_run);
     putchar('\n');

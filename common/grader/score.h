@@ -8,7 +8,7 @@
 #ifndef GRADER_SCORE_H
 #define GRADER_SCORE_H
 
-#include "grader/plan.h"
+#include "grader/rubric.h"
 
 #include <stdbool.h>
 
@@ -21,7 +21,7 @@ typedef struct mark {
 } mark;
 
 typedef struct scores {
-    const plan *plan;
+    const rubric *rubric;
     mark marks[MAX_TESTS];
     const char *path;  /* of results.json; NULL: none */
     const char *walls; /* how the submission was confined */
@@ -29,7 +29,7 @@ typedef struct scores {
     double speed; /* over the reference's, for the leaderboard; 0: not measured */
 } scores;
 
-void scores_open(scores *s, const plan *p, const char *path, const char *title);
+void scores_open(scores *s, const rubric *p, const char *path, const char *title);
 
 /* `share` (0 to 1) of the test's points, and why. NAN: the test cannot be run here, which takes its
  * points out of the total. */

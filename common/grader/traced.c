@@ -1,6 +1,6 @@
 #include "grader/attempt.h"
 #include "grader/bench.h"
-#include "grader/matter.h"
+#include "grader/test_inputs.h"
 #include "matrix/random.h"
 
 #include <math.h>
@@ -30,9 +30,9 @@ static enum status open_traced(const attempt *a, const char *spec, int N, uint64
 {
     csr_matrix A;
     int precision = 0;
-    while (!(a->plan->precisions & 1u << precision))
+    while (!(a->rubric->precisions & 1u << precision))
         precision++;
-    enum status status = matter_make(spec, secret, &A, error);
+    enum status status = test_input_make(spec, secret, &A, error);
     if (status == STATUS_OK)
         status = bench_open(b, a->operation, &A, N, (enum precision)precision, 1, secret, error);
     return status;

@@ -3,8 +3,8 @@
 #include "harness/chosen.h"
 #include "harness/device.h"
 #include "harness/provenance.h"
-#include "harness/row.h"
 #include "matrix/dataset.h"
+#include "results/row.h"
 
 #include <inttypes.h>
 
@@ -22,7 +22,7 @@ static void write_cell(FILE *out, const options *o, const dataset *d, const char
 {
     char flags[sizeof((row *)0)->flags];
     options_flags(o, flags, sizeof flags);
-    fprintf(out, "%d,%d,%s,%s,%s,", ROW_SCHEMA, c->lab, c->name, c->operation->name,
+    fprintf(out, "%d,%s,%d,%s,%s,", ROW_SCHEMA, c->operation->name, c->lab, c->name,
             precision_name(c->precision));
     csv_text(out, d->name);
     fprintf(out, ",%s,", dataset_origin_name(d->origin));
@@ -54,7 +54,7 @@ enum status cells_write(FILE *out, const options *o, error_text *error)
     size_t count;
     enum status status = dataset_expand(o->dataset, o->data_dir, &specs, &count, error);
     if (status != STATUS_OK) return status;
-    fputs("schema,lab,contender,operation,precision,dataset,origin,source,N,backend,commit,flags,"
+    fputs("schema,operation,lab,contender,precision,dataset,origin,source,N,backend,commit,flags,"
           "seed,l2,spec\n",
           out);
     for (size_t i = 0; i < count && status == STATUS_OK; i++)

@@ -18,14 +18,19 @@ static void list_labs(void)
     printf("labs of this program:\n");
     for (const contender *c = contenders(); c; c = c->next) {
         if (!c->lab) continue;
-        printf("  lab%-2d %-16s %s%s%s\n", c->lab, c->name, c->summary,
+        printf("  lab%-2d %-16s %s%s%s", c->lab, c->name, c->summary,
                c->precision == PRECISION_FP32 ? "" : "; ",
                c->precision == PRECISION_FP32 ? "" : precision_name(c->precision));
+        if (c->after) printf(" (after lab%d)", c->after);
+        putchar('\n');
         for (int i = 0; i < contender_num_tunables(c); i++) {
             const tunable *t = &c->tunables[i];
             printf("        %s =", t->name);
-            for (int k = 0; k < t->num_values; k++)
-                printf(" %d", t->values[k]);
+            for (int k = 0; k < t->num_values; k++) {
+                char value[24];
+                tunable_write(t, t->values[k], value, sizeof value);
+                printf(" %s", value);
+            }
             printf("  %s\n", t->meaning);
         }
     }

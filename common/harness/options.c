@@ -160,14 +160,15 @@ static enum status parse_precision(const char *text, options *o, error_text *err
 
 /* Some contender's tunable of that name must take the value; the message lists the values that the
  * last one takes, which is the own lab's if it has the tunable. */
-static enum status check_setting(const char *name, int value, error_text *error)
+static enum status check_setting(const char *name, const char *value, error_text *error)
 {
     const tunable *last = NULL;
+    int read;
     for (const contender *c = contenders(); c; c = c->next)
         for (int i = 0; i < contender_num_tunables(c); i++) {
             if (strcmp(c->tunables[i].name, name) != 0) continue;
             last = &c->tunables[i];
-            if (tunable_takes(last, value)) return STATUS_OK;
+            if (tunable_read(last, value, &read)) return STATUS_OK;
         }
     if (!last)
         return fail(error, STATUS_USAGE, "--set: no tunable is called '%s' (--list shows them)",
@@ -175,9 +176,11 @@ static enum status check_setting(const char *name, int value, error_text *error)
     char values[128] = "";
     for (int i = 0; i < last->num_values; i++) {
         const size_t used = strlen(values);
-        snprintf(values + used, sizeof values - used, "%s%d", i ? ", " : "", last->values[i]);
+        char one[24];
+        tunable_write(last, last->values[i], one, sizeof one);
+        snprintf(values + used, sizeof values - used, "%s%s", i ? ", " : "", one);
     }
-    return fail(error, STATUS_USAGE, "--set %s=%d: choose one of %s", name, value, values);
+    return fail(error, STATUS_USAGE, "--set %s=%s: choose one of %s", name, value, values);
 }
 
 static enum status parse_settings(const char *text, options *o, error_text *error)
@@ -189,20 +192,20 @@ static enum status parse_settings(const char *text, options *o, error_text *erro
     char *rest = copy, *word;
     while ((word = strsep(&rest, ","))) {
         char *equals = strchr(word, '=');
-        long long value;
-        if (!equals || !parse_integer(equals + 1, INT_MIN, INT_MAX, &value))
-            return fail(error, STATUS_USAGE, "--set %s: expected NAME=NUMBER,...", text);
+        setting *const s = &o->settings[o->num_settings];
+        if (!equals || !equals[1] || strlen(equals + 1) >= sizeof s->value)
+            return fail(error, STATUS_USAGE, "--set %s: expected NAME=VALUE,...", text);
         *equals = 0;
-        enum status status = check_setting(word, (int)value, error);
+        enum status status = check_setting(word, equals + 1, error);
         if (status != STATUS_OK) return status;
         for (int i = 0; i < o->num_settings; i++)
             if (!strcmp(o->settings[i].name, word))
                 return fail(error, STATUS_USAGE, "--set: %s is set twice", word);
         if (o->num_settings == MAX_TUNABLES)
             return fail(error, STATUS_USAGE, "--set: at most %d settings", MAX_TUNABLES);
-        setting *s = &o->settings[o->num_settings++];
         snprintf(s->name, sizeof s->name, "%s", word);
-        s->value = (int)value;
+        snprintf(s->value, sizeof s->value, "%s", equals + 1);
+        o->num_settings++;
     }
     return STATUS_OK;
 }
@@ -462,7 +465,7 @@ void options_flags(const options *o, char *text, size_t bytes)
     if (o->instruments & INSTRUMENT_RACECHECK) fputs("racecheck;", out);
     if (options_sampled(o)) fprintf(out, "sample=%.6g;", o->sample);
     for (int i = 0; i < o->num_settings; i++)
-        fprintf(out, "%s=%d;", o->settings[i].name, o->settings[i].value);
+        fprintf(out, "%s=%s;", o->settings[i].name, o->settings[i].value);
     fclose(out);
     size_t used = strlen(text);
     if (used) text[used - 1] = 0; /* the last separator */

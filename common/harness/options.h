@@ -15,10 +15,10 @@ enum mode { MODE_RUN, MODE_HELP, MODE_VERSION, MODE_LIST, MODE_CELLS };
 enum l2_state { L2_WARM, L2_COLD };
 enum rivals { RIVALS_BEST, RIVALS_DEFAULT, RIVALS_DENSE, RIVALS_LAB, RIVALS_NONE };
 
-/* --set D=2,C=4: a value for every tunable of that name that takes it. */
+/* --set D=2,KERNEL=subwarp: a value for every tunable of that name that takes it. */
 typedef struct setting {
     char name[16];
-    int value;
+    char value[24]; /* as it was written: a number, or the name of a value (tunable_read) */
 } setting;
 
 typedef struct options {

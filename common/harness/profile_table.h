@@ -4,7 +4,7 @@
 #ifndef HARNESS_PROFILE_TABLE_H
 #define HARNESS_PROFILE_TABLE_H
 
-#include "harness/row.h"
+#include "results/row.h"
 
 /* What the columns of profile_print mean. */
 void profile_legend(FILE *out);

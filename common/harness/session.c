@@ -1,15 +1,15 @@
 #include "harness/session.h"
 
 #include "harness/chosen.h"
-#include "harness/limits.h"
 #include "harness/progress.h"
-#include "harness/results.h"
-#include "harness/row.h"
-#include "harness/table.h"
 #include "harness/tuning.h"
 #include "harness/workbench.h"
 #include "matrix/dataset.h"
 #include "matrix/files.h"
+#include "results/limits.h"
+#include "results/results.h"
+#include "results/row.h"
+#include "results/table.h"
 
 #include <math.h>
 #include <signal.h>
@@ -40,16 +40,17 @@ typedef struct session {
     size_t step, steps; /* for the progress bar */
     bool stdout_lost;   /* its reader has left, or its disk is full */
     double traced_ms;   /* spent under the instruments, on this machine */
-    enum status worst;  /* the exit code so far */
+    enum status worst;  /* the exit code so far; STATUS_SKIPPED counts where ... */
+    bool any_ran;       /* ... no precision, width or matrix was run */
 } session;
 
 /* ---- who is run ------------------------------------------------------------------------------ */
 
-/* Another contender that claims the same number, part and precision; NULL if there is none. */
+/* Another contender that claims the same number and precision; NULL if there is none. */
 static const contender *same_place(const contender *c)
 {
     for (const contender *d = c->next; c->lab && d && d->lab == c->lab; d = d->next)
-        if (d->part == c->part && d->precision == c->precision) return d;
+        if (d->precision == c->precision) return d;
     return NULL;
 }
 
@@ -242,8 +243,10 @@ static void run_precision(session *s, const dataset *d, const row_stats *stats, 
     if (status == STATUS_OK) {
         evaluate_all(s, d, &w);
         results_compare(s->group, s->num_group);
-        s->worst = graver_status(
-            s->worst, results_verdict(s->group + first, s->outcomes + first, s->num_group - first));
+        const enum status verdict =
+            results_verdict(s->group + first, s->outcomes + first, s->num_group - first);
+        s->worst = graver_status(s->worst, verdict);
+        s->any_ran = s->any_ran || verdict == STATUS_OK;
         print_table(s, &p, first);
         workbench_destroy(&w);
     } else {
@@ -354,5 +357,5 @@ enum status session_run(const options *o, const char *program)
                 program, s.traced_ms / 1000);
     }
     row_list_free(&s.rows);
-    return s.worst;
+    return s.worst == STATUS_SKIPPED && s.any_ran ? STATUS_OK : s.worst;
 }

@@ -5,30 +5,46 @@
 #include <math.h>
 #include <string.h>
 
-void tuning_text(const contender *c, const int *tuning, char *text, size_t bytes)
+/* Whether `text`, as tuning_text writes it, has a setting of that name. */
+static bool has_setting(const char *text, const char *name)
 {
-    size_t used = 0;
-    text[0] = 0;
-    for (int i = 0; i < contender_num_tunables(c) && used < bytes; i++)
-        used += snprintf(text + used, bytes - used, "%s%s=%d", i ? " " : "", c->tunables[i].name,
-                         tuning[i]);
+    const size_t length = strlen(name);
+    for (const char *at = text; (at = strstr(at, name)); at += length)
+        if ((at == text || at[-1] == ' ') && at[length] == '=') return true;
+    return false;
 }
 
-/* The value --set gives this tunable, or NULL. */
-static const int *fixed_value(const options *o, const tunable *t)
+void tuning_add_text(const contender *c, const int *tuning, char *text, size_t bytes)
+{
+    size_t used = strlen(text);
+    for (int i = 0; i < contender_num_tunables(c) && used < bytes; i++) {
+        const char *name = c->tunables[i].name;
+        char value[24];
+        if (has_setting(text, name)) continue;
+        tunable_write(&c->tunables[i], tuning[i], value, sizeof value);
+        used += snprintf(text + used, bytes - used, "%s%s=%s", used ? " " : "", name, value);
+    }
+}
+
+void tuning_text(const contender *c, const int *tuning, char *text, size_t bytes)
+{
+    text[0] = 0;
+    tuning_add_text(c, tuning, text, bytes);
+}
+
+/* Whether --set gives this tunable a value; *value becomes it. */
+static bool is_fixed(const options *o, const tunable *t, int *value)
 {
     for (int i = 0; i < o->num_settings; i++)
-        if (!strcmp(o->settings[i].name, t->name) && tunable_takes(t, o->settings[i].value))
-            return &o->settings[i].value;
-    return NULL;
+        if (!strcmp(o->settings[i].name, t->name) && tunable_read(t, o->settings[i].value, value))
+            return true;
+    return false;
 }
 
 static void apply_settings(const contender *c, const options *o, int *tuning)
 {
-    for (int i = 0; i < contender_num_tunables(c); i++) {
-        const int *fixed = fixed_value(o, &c->tunables[i]);
-        if (fixed) tuning[i] = *fixed;
-    }
+    for (int i = 0; i < contender_num_tunables(c); i++)
+        is_fixed(o, &c->tunables[i], &tuning[i]);
 }
 
 void tuning_first(const contender *c, const options *o, int *tuning)
@@ -43,8 +59,8 @@ bool tuning_next(const contender *c, const options *o, int *tuning)
     /* Counts as an odometer does, the last tunable running fastest. */
     for (int i = contender_num_tunables(c) - 1; i >= 0; i--) {
         const tunable *t = &c->tunables[i];
-        int at = 0;
-        if (t->prepare_only || fixed_value(o, t)) continue;
+        int at = 0, fixed;
+        if (t->prepare_only || is_fixed(o, t, &fixed)) continue;
         while (t->values[at] != tuning[i])
             at++;
         if (at + 1 < t->num_values) {

@@ -20,4 +20,7 @@ bool tuning_next(const contender *c, const options *o, int *tuning);
 /* "D=2 C=4", or "" for a contender without tunables. */
 void tuning_text(const contender *c, const int *tuning, char *text, size_t bytes);
 
+/* Adds the settings whose names are not in `text` yet. */
+void tuning_add_text(const contender *c, const int *tuning, char *text, size_t bytes);
+
 #endif

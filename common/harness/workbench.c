@@ -3,6 +3,7 @@
 #include "device/cuda_try.h"
 #include "harness/device_tools.h"
 #include "harness/progress.h"
+#include "harness/tuning.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -112,6 +113,18 @@ static bool device_ok(const trial *t, cudaError_t e, const char *what)
     return set_back(t->out, status, "%.250s", error.text);
 }
 
+/* Writes down what really runs: KERNEL=b_tiles, and then the settings of that contender's plan. */
+static void note_settings(const trial *t, const contender *c)
+{
+    char *const text = t->out->settings;
+    const int *tuning = t->out->tuning;
+    text[0] = 0;
+    for (int depth = 0; c; depth++) {
+        tuning_add_text(c, tuning, text, sizeof t->out->settings);
+        c = t->op->nested ? t->op->nested(t->instance, depth, &tuning) : NULL;
+    }
+}
+
 static cudaError_t prepare_once(trial *t, const contender *c, double *ms)
 {
     void *d_inputs[MAX_OPERANDS];
@@ -122,6 +135,7 @@ static cudaError_t prepare_once(trial *t, const contender *c, double *ms)
     if (e == cudaSuccess) e = cudaDeviceSynchronize();
     if (e == cudaSuccess) e = cudaGetLastError();
     *ms = wall_ms() - start;
+    if (e == cudaSuccess) note_settings(t, c);
     return e;
 }
 
@@ -146,6 +160,7 @@ static bool prepare(trial *t, const contender *c)
         e = prepare_once(t, c, &ms[timed++]);
     }
     if (e == cudaSuccess && timed > 0) t->out->prepare_ms = timing_median(ms, timed);
+    if (e == cudaSuccess && t->op->least) t->op->least(t->w->problem, t->instance, &t->out->least);
     return device_ok(t, e, "prepare");
 }
 

@@ -7,7 +7,6 @@
 #include "harness/device.h"
 #include "harness/inspect.h"
 #include "harness/options.h"
-#include "harness/row.h"
 #include "harness/timing.h"
 #include "harness/verify.h"
 
@@ -28,7 +27,9 @@ typedef struct outcome {
     enum status status; /* STATUS_OK; or why there is no time: WRONG, MEMORY, RUNTIME, SKIPPED */
     char message[256];  /* one sentence where status is not OK */
     int tuning[MAX_TUNABLES]; /* the settings that ran: prepare may have narrowed those asked for */
+    char settings[128];       /* the same as text, and those of contenders that do its work */
     double prepare_ms;        /* NAN under simt */
+    least_work least;         /* what a run cannot do without; all 0 where nothing is known */
     timing timing;            /* NANs unless timed */
     comparison comparison;    /* the comparison that decided; elements == 0 if none was made */
     inspection *inspection;   /* what instruments say, the caller's to free; NULL without them */

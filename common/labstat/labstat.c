@@ -3,19 +3,22 @@
  * kernel suits them.
  */
 #include "harness/progress.h"
-#include "harness/results.h"
-#include "harness/row.h"
 #include "matrix/dataset.h"
 #include "matrix/files.h"
 #include "matrix/name_list.h"
 #include "matrix/nearest.h"
 #include "matrix/summary.h"
 #include "ops/storage.h"
+#include "results/results.h"
+#include "results/row.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Of the CSV files that this tool writes; rows of measurements have a schema of their own. */
+enum { FIGURES_SCHEMA = 1 };
 
 typedef struct arguments {
     const char *csv_path, *data_dir;
@@ -211,7 +214,7 @@ static void write_collection(FILE *out, const void *what)
         const row_stats *s = &r->stats;
         const char *const texts[] = {r->name, r->origin, r->source};
         const double figures[] = {sparsity_of(s), s->mean, cov_of(s)};
-        fprintf(out, "%d", ROW_SCHEMA);
+        fprintf(out, "%d", FIGURES_SCHEMA);
         for (int k = 0; k < 3; k++) {
             putc(',', out);
             csv_text(out, texts[k]);
@@ -308,7 +311,7 @@ static void write_storage(FILE *out, const void *what)
         for (int percent = 0; percent < 100; percent += 2) {
             const double ratio = compression_ratio((enum storage)f, s->M, s->K, percent / 100.);
             fprintf(out, "%d,%s,%" PRId64 ",%" PRId64 ",%" PRId64 ",%.2f,%.5g,%.5g,%.4f\n",
-                    ROW_SCHEMA, storage_name((enum storage)f), s->M, s->K, s->N, percent / 100.,
+                    FIGURES_SCHEMA, storage_name((enum storage)f), s->M, s->K, s->N, percent / 100.,
                     ratio, compute_intensity(ratio, s->M, s->N), even);
         }
     }

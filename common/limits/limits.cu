@@ -1,13 +1,20 @@
 /*
- * limits.cu - measures what this GPU can do at best: copying, gathering rows, fp32 arithmetic, and
- * an empty launch. The harness turns the figures into the roofline column (harness/limits.h).
+ * limits.cu - measures what this GPU can do at best: copying and reading memory, reading L2, gathering
+ * rows, arithmetic on CUDA cores and tensor cores, and an empty launch. The bound of every row and its
+ * gather share are relative to these figures (results/bound.h).
  *
  * Run: make limits
  */
+#ifdef __CUDACC__
+#include "baselines/cublas_peak.h"
+#endif
 #include "device/cuda_try.h"
+#include "device/facts.h"
+#include "device/mma.cuh"
+#include "device/vec.cuh"
 #include "device/warp.cuh"
 #include "harness/device.h"
-#include "harness/limits.h"
+#include "results/limits.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -49,6 +56,26 @@ __global__ void fill_kernel(float4 *data, size_t count)
     const size_t stride = (size_t)gridDim.x * blockDim.x;
     for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride)
         data[i] = make_float4(1, 2, 3, (float)i);
+}
+
+/* Every thread reads `reads` vectors, past L1, eight in flight; all threads together read on and on, and
+ * begin again at the end of the `count` vectors, a power of two. */
+__global__ void read_kernel(const float4 *data, size_t count, int reads, float *sink)
+{
+    constexpr int IN_FLIGHT = 8;
+    const size_t stride = (size_t)gridDim.x * blockDim.x, last = count - 1;
+    size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    float sum = 0;
+    for (int i = 0; i < reads; i += IN_FLIGHT) {
+        float got[IN_FLIGHT][4];
+#pragma unroll
+        for (int u = 0; u < IN_FLIGHT; u++, at += stride)
+            load_vector_l2(got[u], (const float *)&data[at & last]);
+#pragma unroll
+        for (int u = 0; u < IN_FLIGHT; u++)
+            sum += got[u][0] + got[u][1] + got[u][2] + got[u][3];
+    }
+    if (sum == 0.12345f) *sink = sum; /* never true: keeps the loads */
 }
 
 /* Each group of LANES lanes fetches pseudo-random rows of LANES float4, eight in flight. Rows come
@@ -98,6 +125,30 @@ __global__ void fma_kernel(int rounds, float factor, float *sink)
     if (sum == 0.12345f) *sink = sum;
 }
 
+/* The shapes of a warp's product, m16n8k8 and m16n8k16, by their numbers. */
+enum tensor_product { FP16_K8, FP16_K16, BF16_K16, TF32_K8 };
+
+/* Eight independent chains of products a warp, all operands in registers. */
+template <enum tensor_product P> __global__ void mma_kernel(int rounds, float *sink)
+{
+    constexpr int CHAINS = 8;
+    uint32_t a[4] = {0, 0, 0, 0}, b[2] = {0, 0};
+    uint32_t half_a[2] = {0, 0}, half_b[1] = {0};
+    float sum[CHAINS][4] = {};
+    for (int i = 0; i < rounds; i++)
+#pragma unroll
+        for (int c = 0; c < CHAINS; c++) {
+            if constexpr (P == FP16_K8) mma_m16n8k8_f16(sum[c], half_a, half_b, sum[c]);
+            if constexpr (P == FP16_K16) mma_m16n8k16_f16(sum[c], a, b, sum[c]);
+            if constexpr (P == BF16_K16) mma_m16n8k16_bf16(sum[c], a, b, sum[c]);
+            if constexpr (P == TF32_K8) mma_m16n8k8_tf32(sum[c], a, b, sum[c]);
+        }
+    float all = 0;
+    for (int c = 0; c < CHAINS; c++)
+        all += sum[c][0] + sum[c][1] + sum[c][2] + sum[c][3];
+    if (all == 0.12345f) *sink = all;
+}
+
 /* ---- measurements ---------------------------------------------------------------------------- */
 
 /* Rows of LANES float4 out of spans from 4 MB to `largest`. */
@@ -106,7 +157,7 @@ static cudaError_t measure_gather(const float4 *d_data, size_t largest, float *d
                                   machine_limits *l)
 {
     static const int SPANS_MB[] = {4, 16, 32, 48, 64, 96, 128, 256, 512, 1024, 2048};
-    const int blocks = 132 * 16, fetches = 512;
+    const int blocks = device_facts_get()->sms * 16, fetches = 512;
     const double row_bytes = LANES * sizeof(float4);
     for (int span_mb : SPANS_MB) {
         const size_t span = span_mb * MB;
@@ -121,6 +172,64 @@ static cudaError_t measure_gather(const float4 *d_data, size_t largest, float *d
         const double bytes = (double)blocks * (THREADS / LANES) * fetches * row_bytes;
         l->gather[l->num_gather++] = {row_bytes, (double)span, bytes / ms * 1e-6};
     }
+    return cudaSuccess;
+}
+
+/* GB/s of reading `span` bytes, a power of two, over and over. */
+static cudaError_t measure_read(const float4 *d_data, size_t span, float *d_sink, double *gbs)
+{
+    const int blocks = device_facts_get()->sms * 8, reads = 512;
+    double ms;
+    CUDA_TRY(least_ms(
+        [&] { read_kernel<<<blocks, THREADS>>>(d_data, span / sizeof *d_data, reads, d_sink); },
+        &ms));
+    *gbs = (double)blocks * THREADS * reads * sizeof *d_data / ms * 1e-6;
+    return cudaSuccess;
+}
+
+/* The best of several sizes that stay in L2. */
+static cudaError_t measure_l2(const float4 *d_data, float *d_sink, machine_limits *l)
+{
+    for (size_t span = 2 * MB; 2 * span <= l->l2_bytes; span *= 2) {
+        double gbs;
+        CUDA_TRY(measure_read(d_data, span, d_sink, &gbs));
+        l->l2_read_gbs = fmax(l->l2_read_gbs, gbs);
+    }
+    return cudaSuccess;
+}
+
+/* Products of 16 x 8 sums and a depth of `depth` by all warps. */
+template <enum tensor_product P>
+static cudaError_t measure_mma(int depth, float *d_sink, double *gflops)
+{
+    constexpr int CHAINS = 8;
+    const int blocks = device_facts_get()->sms * 8, rounds = 4096;
+    double ms;
+    CUDA_TRY(least_ms([&] { mma_kernel<P><<<blocks, THREADS>>>(rounds, d_sink); }, &ms));
+    const double products = (double)blocks * (THREADS / 32) * rounds * CHAINS;
+    *gflops = fmax(*gflops, 2.0 * 16 * 8 * depth * products / ms * 1e-6);
+    return cudaSuccess;
+}
+
+/* The better of the warp's products, whose rate a kernel of the suite can reach, and of cuBLAS, which has
+ * instructions of its own (wgmma on sm_90): a bound needs the higher one. */
+static cudaError_t measure_tensor_cores(int compute_capability, float *d_sink, machine_limits *l)
+{
+    if (compute_capability >= 80) {
+        CUDA_TRY(measure_mma<FP16_K16>(16, d_sink, &l->fp16_gflops));
+        CUDA_TRY(measure_mma<BF16_K16>(16, d_sink, &l->bf16_gflops));
+        CUDA_TRY(measure_mma<TF32_K8>(8, d_sink, &l->tf32_gflops));
+    } else if (compute_capability >= 75)
+        CUDA_TRY(measure_mma<FP16_K8>(8, d_sink, &l->fp16_gflops));
+#ifdef __CUDACC__
+    double *const peaks[] = {&l->tf32_gflops, &l->fp16_gflops, &l->bf16_gflops};
+    for (int p = 0; p < NUM_PRECISIONS; p++) {
+        double gflops = 0;
+        if (!*peaks[p]) continue;
+        CUDA_TRY(cublas_tensor_gflops((enum precision)p, &gflops));
+        *peaks[p] = fmax(*peaks[p], gflops);
+    }
+#endif
     return cudaSuccess;
 }
 
@@ -145,14 +254,18 @@ static cudaError_t measure(const device_info *device, machine_limits *l)
     CUDA_TRY(
         least_ms([&] { cudaMemcpyAsync(d_to, d_from, bytes, cudaMemcpyDeviceToDevice, 0); }, &ms));
     l->copy_gbs = 2.0 * bytes / ms * 1e-6;
+    l->l2_bytes = (double)device->l2_bytes;
+    CUDA_TRY(measure_read(d_from, bytes, (float *)d_to, &l->read_gbs));
+    CUDA_TRY(measure_l2(d_from, (float *)d_to, l));
     CUDA_TRY(measure_gather<4>(d_from, bytes, (float *)d_to, l));
     CUDA_TRY(measure_gather<8>(d_from, bytes, (float *)d_to, l));
     CUDA_TRY(measure_gather<32>(d_from, bytes, (float *)d_to, l));
 
-    const int blocks = 132 * 32, rounds = 4096;
+    const int blocks = device_facts_get()->sms * 32, rounds = 4096;
     CUDA_TRY(
         least_ms([&] { fma_kernel<<<blocks, THREADS>>>(rounds, 0.999f, (float *)d_to); }, &ms));
     l->fp32_gflops = 2.0 * 16 * rounds * blocks * THREADS / ms * 1e-6;
+    CUDA_TRY(measure_tensor_cores(device->compute_capability, (float *)d_to, l));
     cudaFree(d_from);
     cudaFree(d_to);
     return cudaSuccess;
@@ -176,9 +289,14 @@ int main(void)
         fprintf(stderr, "limits: %s\n", error.text);
         return status;
     }
-    printf("%s\n  copy    %8.0f GB/s (read + written)\n  fp32    %8.0f GFLOP/s\n"
-           "  launch  %8.2f us\n",
-           limits.device, limits.copy_gbs, limits.fp32_gflops, limits.launch_us);
+    printf("%s\n  copy    %8.0f GB/s (read + written)\n  read    %8.0f GB/s\n"
+           "  L2      %8.0f GB/s (read; it holds %.0f MB)\n  fp32    %8.0f GFLOP/s\n",
+           limits.device, limits.copy_gbs, limits.read_gbs, limits.l2_read_gbs,
+           limits.l2_bytes / MB, limits.fp32_gflops);
+    if (limits.fp16_gflops) printf("  fp16    %8.0f GFLOP/s (tensor cores)\n", limits.fp16_gflops);
+    if (limits.bf16_gflops) printf("  bf16    %8.0f GFLOP/s (tensor cores)\n", limits.bf16_gflops);
+    if (limits.tf32_gflops) printf("  tf32    %8.0f GFLOP/s (tensor cores)\n", limits.tf32_gflops);
+    printf("  launch  %8.2f us\n", limits.launch_us);
     for (int i = 0; i < limits.num_gather; i++)
         printf("  gather  %8.0f GB/s  (%.0f-byte rows out of %.0f MB)\n", limits.gather[i].gbs,
                limits.gather[i].row_bytes, limits.gather[i].span_bytes / MB);

@@ -1,6 +1,9 @@
 #include "ops/operation.h"
 
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 static contender *first;
 
@@ -8,11 +11,11 @@ static contender *first;
 extern const registration __start_registrations[] __attribute__((weak));
 extern const registration __stop_registrations[] __attribute__((weak));
 
-/* Labs and their parts in ascending order, then the vendors (lab 0) as they come. */
+/* Orders labs by number and precision; the vendors (lab 0) come last, as they were registered. */
 static bool comes_after(const contender *a, const contender *b)
 {
     if (b->lab == 0) return false;
-    return a->lab == 0 || a->lab > b->lab || (a->lab == b->lab && a->part > b->part);
+    return a->lab == 0 || a->lab > b->lab || (a->lab == b->lab && a->precision > b->precision);
 }
 
 static void add(contender *c, const operation *op)
@@ -47,6 +50,31 @@ const contender *contenders(void)
     return first;
 }
 
+int lab_parent(const char *operation, int lab)
+{
+    for (const contender *c = contenders(); c; c = c->next)
+        if (c->lab && c->lab == lab && !strcmp(c->operation->name, operation)) return c->after;
+    return 0;
+}
+
+/* Whether `full` is `name`, or `name` and the precision: "mixed_fp16" is "mixed" in fp16. */
+static bool is_called(const char *full, const char *name, enum precision precision)
+{
+    const size_t length = strlen(name);
+    if (strncmp(full, name, length) != 0) return false;
+    const char *rest = full + length;
+    return !*rest || (*rest == '_' && !strcmp(rest + 1, precision_name(precision)));
+}
+
+const contender *contender_find(const operation *op, const char *name, enum precision precision)
+{
+    for (const contender *c = contenders(); c; c = c->next)
+        if (c->lab && c->operation == op && c->precision == precision &&
+            is_called(c->name, name, precision))
+            return c;
+    return NULL;
+}
+
 int contender_num_tunables(const contender *c)
 {
     int n = 0;
@@ -60,4 +88,29 @@ bool tunable_takes(const tunable *t, int value)
     for (int i = 0; i < t->num_values; i++)
         if (t->values[i] == value) return true;
     return false;
+}
+
+bool tunable_read(const tunable *t, const char *text, int *value)
+{
+    char *end;
+    for (int i = 0; t->names && i < t->num_values; i++)
+        if (!strcmp(t->names[i], text)) {
+            *value = t->values[i];
+            return true;
+        }
+    const long number = strtol(text, &end, 10);
+    if (end == text || *end || number != (int)number || !tunable_takes(t, (int)number))
+        return false;
+    *value = (int)number;
+    return true;
+}
+
+void tunable_write(const tunable *t, int value, char *text, size_t bytes)
+{
+    for (int i = 0; t->names && i < t->num_values; i++)
+        if (t->values[i] == value) {
+            snprintf(text, bytes, "%s", t->names[i]);
+            return;
+        }
+    snprintf(text, bytes, "%d", value);
 }

@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-enum { MAX_TUNABLES = 12, MAX_TUNABLE_VALUES = 8, MAX_OPERANDS = 8 };
+enum { MAX_TUNABLES = 12, MAX_TUNABLE_VALUES = 12, MAX_OPERANDS = 8 };
 
 /* ---- contenders ------------------------------------------------------------------------------ */
 
@@ -31,20 +31,31 @@ typedef struct tunable {
     int num_values;
     int initial;       /* the value used where the contender has no rule of its own */
     bool prepare_only; /* changes how prepare works, not what run does: the tuner leaves it alone */
+    const char *const
+        *names; /* optional: what each of the values is called, as in KERNEL=subwarp */
 } tunable;
 
 struct problem;
 
+/* The arithmetic units that form a contender's products: what its flops are bounded by. */
+enum unit {
+    UNIT_CUDA_CORES,   /* fp32 multiply-adds, in whatever precision operands are stored */
+    UNIT_TENSOR_CORES, /* of the contender's precision; for fp32 operands in tf32 */
+};
+
 typedef struct contender {
     const struct operation *operation; /* set on registration */
     int lab;                           /* 1, 2, ...; 0 for a vendor's library */
-    int part;                          /* of a lab with several kernels: 0, 1, ... */
+    int after;                         /* its parent: the lab it grows out of, and is compared with;
+                                          0 for lab 1 and for a vendor's library */
     const char *name;                  /* "shared_tiles", "cuSPARSE CSR_ALG2" */
-    const char *summary;               /* one line: what it adds to the lab before */
+    const char *summary;               /* one line: what it adds to its parent */
     enum precision precision;          /* of operands and result: fp32 unless it says otherwise */
     int min_compute_capability;        /* 90 for sm_90; 0: any device */
-    bool vendor_default;               /* what the vendor's library picks if one does not choose */
-    bool dense;                        /* works on A with its zeros: shown beside the others, never
+    enum unit unit;      /* CUDA cores, unless it says otherwise. A library that may use
+                                          either says tensor cores, whose bound is the lower one */
+    bool vendor_default; /* what the vendor's library picks if one does not choose */
+    bool dense;          /* works on A with its zeros: shown beside the others, never
                                           taken for the vendor's best or default */
     /* Optional, for one that rounds its operands: how many times the operation's bound its error may
      * be. 0: no more than the bound. */
@@ -59,8 +70,7 @@ typedef struct contender {
     struct contender *next; /* set on registration */
 } contender;
 
-/* Adds a contender to the list, sorted by lab and part; vendors come last, in order of
- * registration. */
+/* Adds a contender to the list, sorted by lab; vendors come last, in order of registration. */
 void contender_register(contender *c, const struct operation *operation);
 
 /* A contender that a source file brings to the program it is linked to. */
@@ -79,10 +89,25 @@ typedef struct registration {
 /* The first contender of this program; the rest follow through ->next. */
 const contender *contenders(void);
 
+/* The parent of a lab of the operation of that name, by its registration; 0 if it has none, or if this
+ * program does not hold the lab. */
+int lab_parent(const char *operation, int lab);
+
+/* The lab's contender of this operation and precision that is called `name`; in a 16-bit precision
+ * "row_fragments" finds "row_fragments_fp16". NULL: this program has none. */
+const contender *contender_find(const struct operation *operation, const char *name,
+                                enum precision precision);
+
 int contender_num_tunables(const contender *c);
 
 /* Whether `value` is one of those the tunable may have. */
 bool tunable_takes(const tunable *t, int value);
+
+/* Reads a value as a user writes it: its name or its number. False: the tunable takes no such value. */
+bool tunable_read(const tunable *t, const char *text, int *value);
+
+/* The value as messages and rows show it: its name if it has one. text: room for `bytes`. */
+void tunable_write(const tunable *t, int value, char *text, size_t bytes);
 
 /* ---- problems -------------------------------------------------------------------------------- */
 
@@ -99,7 +124,8 @@ typedef struct problem {
     const struct operation *operation;
     const csr_matrix *A;   /* borrowed */
     row_stats stats;       /* of A's rows */
-    bool has_empty_column; /* of A; `create` finds out */
+    int64_t used_columns;  /* of A: those that some nonzero names; `create` counts them ... */
+    bool has_empty_column; /* ... and tells whether that is not all */
     int N;                 /* columns of the dense operand */
     uint64_t seed;
     enum precision precision; /* of values, dense operands and result */
@@ -118,6 +144,16 @@ typedef struct cost_model {
     double gather_row;       /* ... of one row of it: they decide the gather bandwidth */
 } cost_model;
 
+/* What one run of a contender cannot do without: the bound of its time is made of it. Every number is
+ * at most what any kernel of that kind does, never more. */
+typedef struct least_work {
+    double
+        read_bytes; /* the sparse operand as the contender stores it, and of the dense ones what it names */
+    double write_bytes; /* the result */
+    double flops;
+    enum unit unit;
+} least_work;
+
 /* ---- operations ------------------------------------------------------------------------------ */
 
 typedef struct operation {
@@ -134,6 +170,8 @@ typedef struct operation {
     int64_t (*row_length)(const problem *p, int64_t row);
 
     void (*cost)(const problem *p, cost_model *model);
+    /* Optional. Fills `least` for an instance that prepare has made. Without it there is no bound. */
+    void (*least)(const problem *p, const void *instance, least_work *least);
 
     /* Fills tuning[] (one value per tunable, in order) by the contender's own rule. */
     void (*choose)(const contender *c, const problem *p, int *tuning);
@@ -147,6 +185,9 @@ typedef struct operation {
     /* Enqueues one complete run: every element of d_output is defined afterwards. */
     cudaError_t (*run)(void *instance, void *d_output, cudaStream_t stream);
     void (*release)(void *instance);
+    /* Optional. The contender to which an instance leaves its work, and its settings: at depth 0 the
+     * instance's own helper, at depth 1 that one's, and so on. NULL: there is none so deep. */
+    const contender *(*nested)(const void *instance, int depth, const int **tuning);
 } operation;
 
 #ifdef __cplusplus

@@ -3,6 +3,7 @@
  */
 #include "ops/spmm.h"
 
+#include "device/facts.h"
 #include "matrix/memory.h"
 #include "matrix/random.h"
 
@@ -213,7 +214,8 @@ static enum status create(problem *p, error_text *error)
             own->values[k] = A->values ? A->values[k] : random_symmetric(stream, k);
     }
     for (int64_t k = 0; k < A->cols; k++)
-        p->has_empty_column |= !column_used[k];
+        p->used_columns += column_used[k];
+    p->has_empty_column = p->used_columns < A->cols;
     fill_B(p, own->B, column_used);
     free(column_used);
     if (p->precision != PRECISION_FP32) {
@@ -264,6 +266,12 @@ static const spmm_contender *spmm(const contender *c)
     return (const spmm_contender *)c;
 }
 
+size_t spmm_csr_bytes(const spmm_plan *plan)
+{
+    const size_t element = precision_format(plan->contender->base.precision)->bytes;
+    return ((size_t)plan->A.rows + 1) * sizeof(int) + plan->A.nnz * (sizeof(int) + element);
+}
+
 void spmm_choose(const spmm_contender *c, const row_stats *stats, int N, int *tuning)
 {
     for (int i = 0; i < contender_num_tunables(&c->base); i++)
@@ -276,11 +284,127 @@ static void choose(const contender *c, const problem *p, int *tuning)
     spmm_choose(spmm(c), &p->stats, p->N, tuning);
 }
 
+const spmm_contender *spmm_find(const char *name, enum precision precision)
+{
+    return spmm(contender_find(&spmm_operation, name, precision));
+}
+
+/* Whether a plan hands on to its nested plan all that it was given, and does nothing itself. */
+static bool only_hands_on(const spmm_plan *plan)
+{
+    return plan->nested && !plan->state && plan->nested->d_row_order == plan->d_row_order;
+}
+
+cudaError_t spmm_nest(spmm_plan *plan, const spmm_contender *c, const int *tuning,
+                      const int *d_row_order)
+{
+    plan->nested = NULL;
+    if (c->base.min_compute_capability > device_facts_get()->compute_capability)
+        return cudaErrorNotSupported;
+    spmm_plan *inner = calloc(1, sizeof *inner);
+    if (!inner) return cudaErrorMemoryAllocation;
+    *inner = (spmm_plan){.A = plan->A, .N = plan->N, .d_row_order = d_row_order, .contender = c};
+    if (tuning)
+        memcpy(inner->tuning, tuning, contender_num_tunables(&c->base) * sizeof *tuning);
+    else
+        spmm_choose(c, plan->A.stats, plan->N, inner->tuning);
+    const cudaError_t error = c->prepare ? c->prepare(inner) : cudaSuccess;
+    if (error != cudaSuccess) {
+        free(inner);
+        return error;
+    }
+    plan->nested = inner;
+    if (only_hands_on(inner)) {
+        plan->nested = inner->nested;
+        free(inner);
+    }
+    return cudaSuccess;
+}
+
+cudaError_t spmm_nest_named(spmm_plan *plan, const char *name, const int *d_row_order)
+{
+    const spmm_contender *c = spmm_find(name, plan->contender->base.precision);
+    return c ? spmm_nest(plan, c, NULL, d_row_order) : cudaErrorNotSupported;
+}
+
+int spmm_nested_value(const spmm_plan *plan, const tunable *t)
+{
+    const spmm_contender *c = plan->nested ? plan->nested->contender : NULL;
+    for (int i = 0; i < t->num_values; i++)
+        if (c && spmm_find(t->names[i], c->base.precision) == c) return t->values[i];
+    return t->initial;
+}
+
+cudaError_t spmm_nested_run(const spmm_plan *plan, const float *B, float *C, cudaStream_t stream)
+{
+    const spmm_plan *inner = plan->nested;
+    return inner ? inner->contender->run(inner, B, C, stream) : cudaSuccess;
+}
+
+cudaError_t spmm_nested_run16(const spmm_plan *plan, const void *B, void *C, cudaStream_t stream)
+{
+    const spmm_plan *inner = plan->nested;
+    return inner ? inner->contender->run16(inner, B, C, stream) : cudaSuccess;
+}
+
+cudaError_t spmm_nested_update_values(spmm_plan *plan)
+{
+    spmm_plan *inner = plan->nested;
+    const bool needs = inner && inner->contender->update_values;
+    return needs ? inner->contender->update_values(inner) : cudaSuccess;
+}
+
+void spmm_nested_release(spmm_plan *plan)
+{
+    spmm_plan *inner = plan->nested;
+    if (!inner) return;
+    if (inner->contender->release) inner->contender->release(inner);
+    free(inner);
+    plan->nested = NULL;
+}
+
 /* A plan and the B it multiplies. */
 typedef struct spmm_instance {
     const void *d_B;
     spmm_plan plan;
 } spmm_instance;
+
+/* The plan that does the work. */
+static const spmm_plan *innermost(const void *instance)
+{
+    const spmm_plan *plan = &((const spmm_instance *)instance)->plan;
+    while (plan->nested)
+        plan = plan->nested;
+    return plan;
+}
+
+/* Bytes of A that every run of a plan reads. Where its format is not known, the values alone: indices
+ * may be packed or gone, but a value that is not read cannot be multiplied. */
+static double stored_bytes(const spmm_plan *plan)
+{
+    const spmm_contender *c = plan->contender;
+    const double element = precision_format(c->base.precision)->bytes;
+    if (c->format_bytes) return (double)c->format_bytes(plan);
+    if (c->base.dense) return element * plan->A.rows * plan->A.cols;
+    return c->prepare ? element * plan->A.nnz : (double)spmm_csr_bytes(plan);
+}
+
+/* Reads: A as it is stored, and the rows of B that some nonzero names, once each. Writes: C. A sparse
+ * product multiplies and adds once a nonzero and column; a dense one knows no zeros, so it has no
+ * empty column to leave out and rows * cols products a column. */
+static void least(const problem *p, const void *instance, least_work *l)
+{
+    const spmm_plan *plan = innermost(instance);
+    const double rows = p->A->rows, cols = p->A->cols, nnz = p->A->nnz, N = p->N;
+    const double row_bytes = precision_format(p->precision)->bytes * N;
+    const contender *who = &plan->contender->base;
+    *l = (least_work){
+        .read_bytes = stored_bytes(plan) + row_bytes * (who->dense ? cols : p->used_columns),
+        .write_bytes = row_bytes * rows,
+        .flops = 2 * N * (who->dense ? rows * cols : nnz),
+        .unit = who->unit,
+    };
+}
 
 static cudaError_t prepare(const contender *c, const problem *p, void *const *d_inputs, int *tuning,
                            void **instance)
@@ -335,6 +459,16 @@ static void release(void *instance)
     free(self);
 }
 
+static const contender *nested(const void *instance, int depth, const int **tuning)
+{
+    const spmm_plan *inner = ((const spmm_instance *)instance)->plan.nested;
+    while (inner && depth-- > 0)
+        inner = inner->nested;
+    if (!inner) return NULL;
+    *tuning = inner->tuning;
+    return &inner->contender->base;
+}
+
 const operation spmm_operation = {
     .name = "spmm",
     .create = create,
@@ -342,9 +476,11 @@ const operation spmm_operation = {
     .oracle = oracle,
     .row_length = row_length,
     .cost = cost,
+    .least = least,
     .choose = choose,
     .prepare = prepare,
     .rebind = rebind,
     .run = run,
     .release = release,
+    .nested = nested,
 };

@@ -37,7 +37,8 @@ typedef struct spmm_plan {
     const int *d_row_order;   /* A.rows row numbers: labs from 6 on take the rows in this order, and
                                still store each at its own place; NULL: as they come */
     const struct spmm_contender *contender; /* whose plan it is: for code that serves several */
-    void *state; /* what the lab's prepare leaves here; NULL if it has none */
+    void *state;              /* what the lab's prepare leaves here; NULL if it has none */
+    struct spmm_plan *nested; /* another contender's plan that does the work; NULL: this one does */
 } spmm_plan;
 
 typedef struct spmm_contender {
@@ -45,9 +46,13 @@ typedef struct spmm_contender {
     /* Optional. Chooses plan-independent tunables from the statistics of A's rows and N alone;
      * without it every tunable has its initial value. */
     void (*choose)(const row_stats *stats, int N, int *tuning);
+    /* Optional. Microseconds that one run should take on this device, with the settings of `choose`;
+     * INFINITY where the model holds nothing of such a matrix. What has an estimate is a candidate of
+     * the rule that chooses (models/choice.h). */
+    double (*estimate)(const row_stats *stats, int N);
     /* Optional. Preprocesses A and allocates; timed and reported apart from run. May replace
      * settings in plan->tuning that do not fit N: results name those it leaves. On error it frees
-     * what it allocated. */
+     * what it allocated. cudaErrorNotSupported: this contender cannot take this matrix. */
     cudaError_t (*prepare)(spmm_plan *plan);
     /* Enqueues the product on `stream`. C holds garbage before and must be defined in full after:
      * whatever zeroing a kernel needs is part of run, and timed. Must not allocate. */
@@ -57,14 +62,49 @@ typedef struct spmm_contender {
     /* Optional. A has new values at the same address, and the pattern it had: brings a plan up to date
      * that keeps values of its own. Without it a plan needs nothing of the kind. */
     cudaError_t (*update_values)(spmm_plan *plan);
+    /* Optional. Bytes of A as this plan stores it and run reads it, all of them in every run: the bound
+     * of the time is made of them (see least in spmm.c). spmm_csr_bytes, where run reads the CSR arrays.
+     * Without it: a contender without prepare has the CSR arrays alone; a dense one has rows * cols
+     * values; of any other nothing is known but that it reads a value a nonzero. */
+    size_t (*format_bytes)(const spmm_plan *plan);
     /* Optional. Frees plan->state. */
     void (*release)(spmm_plan *plan);
 } spmm_contender;
 
 extern const operation spmm_operation;
 
+/* ---- plans of other contenders --------------------------------------------------------------- */
+
+/* The contender of that name in the plan's precision (see contender_find); NULL: there is none. */
+const spmm_contender *spmm_find(const char *name, enum precision precision);
+
+/* Prepares a plan of contender c on the matrix and width of `plan`, with the settings in tuning[] (NULL:
+ * those c chooses), its rows taken in d_row_order (borrowed; NULL: as they come), and leaves it in
+ * plan->nested. A plan in between that does nothing itself is left out. On error plan->nested is NULL;
+ * cudaErrorNotSupported: c cannot take the matrix, or needs a newer device. */
+cudaError_t spmm_nest(spmm_plan *plan, const spmm_contender *c, const int *tuning,
+                      const int *d_row_order);
+
+/* The same of the contender that is called so in the precision of `plan`, with its own settings.
+ * cudaErrorNotSupported: this program has none. */
+cudaError_t spmm_nest_named(spmm_plan *plan, const char *name, const int *d_row_order);
+
+/* The value of t, a tunable whose values are contenders' names, that names the nested plan's contender;
+ * t->initial if none does. */
+int spmm_nested_value(const spmm_plan *plan, const tunable *t);
+
+/* What run, run16, update_values and release of a contender are that leaves the work to the nested
+ * plan. Where there is none they do nothing: C stays unwritten, as the checks will say. */
+cudaError_t spmm_nested_run(const spmm_plan *plan, const float *B, float *C, cudaStream_t stream);
+cudaError_t spmm_nested_run16(const spmm_plan *plan, const void *B, void *C, cudaStream_t stream);
+cudaError_t spmm_nested_update_values(spmm_plan *plan);
+void spmm_nested_release(spmm_plan *plan);
+
 /* Fills tuning[]: initial values, then what the contender's own rule says. */
 void spmm_choose(const spmm_contender *c, const row_stats *stats, int N, int *tuning);
+
+/* Bytes of the arrays of CSR, of the plan's precision: 4 a row and one more, 4 and the value a nonzero. */
+size_t spmm_csr_bytes(const spmm_plan *plan);
 
 /* Registers `lab`, a static spmm_contender. */
 #define SPMM_REGISTER(lab) CONTENDER_REGISTER(lab, spmm_operation)

@@ -3,7 +3,7 @@
  * that allows a product that reads it once: formulas, not measurements.
  *
  * Elements are left independently of each other, each with probability 1 - sparsity. M x K is A, K x N
- * is B. Source: R. Fan et al., "SpInfer", EuroSys 2025, sections 3 and 4; lane_major.h of lab 9.
+ * is B. Source: R. Fan et al., "SpInfer", EuroSys 2025, sections 3 and 4; formats/lane_major.h.
  */
 #ifndef OPS_STORAGE_H
 #define OPS_STORAGE_H
@@ -21,7 +21,7 @@ enum storage {
     STORAGE_TILED_CSL, /* Flash-LLM: value and place in a tile in 4 bytes, an offset a tile */
     STORAGE_SPARTA, /* two of each four in the 2:4 format of sparse tensor cores, the rest in CSR */
     STORAGE_TCA_BME,    /* lab 9: a bit an element */
-    STORAGE_LANE_MAJOR, /* lab 9: a bit an element, each lane's values in its own bank */
+    STORAGE_LANE_MAJOR, /* lab 20: a bit an element, each lane's values in its own bank */
     STORAGE_OPTIMUM,    /* the values alone */
     NUM_STORAGES
 };

@@ -42,7 +42,10 @@ static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStre
 }
 
 static spmm_contender lab2 = {
-    .base = {.lab = 2, .name = "warp_per_row", .summary = "one warp, one row; lanes over columns"},
+    .base = {.lab = 2,
+             .after = 1,
+             .name = "warp_per_row",
+             .summary = "one warp, one row; lanes over columns"},
     .run = run,
 };
 SPMM_REGISTER(lab2)

@@ -101,6 +101,7 @@ static spmm_contender lab4 = {
     .base =
         {
             .lab = 4,
+            .after = 3,
             .name = "tuning",
             .summary = "D and C: nonzeros a batch, columns a lane, and their tuner",
             .tunables =
@@ -112,5 +113,6 @@ static spmm_contender lab4 = {
     .choose = choose,
     .prepare = prepare,
     .run = run,
+    .format_bytes = spmm_csr_bytes,
 };
 SPMM_REGISTER(lab4)

@@ -1,17 +1,18 @@
 /*
  * Lab 5 - split rows: equal work for every warp, and for every lane of it.
  *
- * Idea      Between warps: a row is cut into segments of SPLIT nonzeros. The first one, its head, is
- *           stored plainly, which also zeroes empty rows; a second launch adds the others, the tails,
- *           with atomics. Only rows that really are split pay for them, and C needs no memset.
+ * Idea      Between warps: a row is cut into segments of SPLIT nonzeros. The first one is stored
+ *           plainly, which also zeroes empty rows; a second launch adds the later ones with atomics.
+ *           Only rows that really are split pay for atomics, and C needs no memset.
  *           Inside a warp: LANES lanes with C columns each cover what a warp computes of a row; the
  *           32 / LANES groups of lanes take different nonzeros and add up their sums at the end.
- * Changed   Lab 4's kernel becomes segment_sum(), called by one kernel over rows and one over tails.
- *           Lab 4 is SPLIT = 0, LANES = 32.
+ * Changed   Lab 4's kernel becomes segment_sum(), called by one kernel over rows and one over the
+ *           later segments. Lab 4 is SPLIT = 0, LANES = 32.
  * Run       make lab5 && ./lab5 arxiv 32
  * Watch     The longest row bounds the time of labs 1 to 4 on skewed graphs (arxiv, youtube, am).
  */
 #include "device/cuda_try.h"
+#include "device/facts.h"
 #include "device/occupancy.cuh"
 #include "device/vec.cuh"
 #include "device/warp.cuh"
@@ -80,7 +81,7 @@ static __device__ void segment_sum(const product &p, int start, int end, int j, 
 /* One warp per row: its first `split` nonzeros, stored. */
 template <int C, int LANES>
 static __global__ void __launch_bounds__(BLOCK, THREADS_PER_SM / BLOCK)
-    spmm_heads_kernel(const __grid_constant__ product p, int rows)
+    spmm_first_segments_kernel(const __grid_constant__ product p, int rows)
 {
     const int row = blockIdx.x * WARPS + threadIdx.x / WARP_SIZE;
     const int lane = threadIdx.x % WARP_SIZE, j = (blockIdx.y * LANES + lane % LANES) * C;
@@ -93,16 +94,16 @@ static __global__ void __launch_bounds__(BLOCK, THREADS_PER_SM / BLOCK)
     /* END STUDENT */
 }
 
-/* One warp per tail: its up to `split` nonzeros, added to what the head stored. */
+/* One warp per later segment: its up to `split` nonzeros, added to what the first one stored. */
 template <int C, int LANES>
 static __global__ void __launch_bounds__(BLOCK, THREADS_PER_SM / BLOCK)
-    spmm_tails_kernel(const __grid_constant__ product p, tail_list tails)
+    spmm_later_segments_kernel(const __grid_constant__ product p, segment_list later)
 {
-    const int tail = blockIdx.x * WARPS + threadIdx.x / WARP_SIZE;
+    const int segment = blockIdx.x * WARPS + threadIdx.x / WARP_SIZE;
     const int lane = threadIdx.x % WARP_SIZE, j = (blockIdx.y * LANES + lane % LANES) * C;
-    if (tail >= tails.count) return;
-    /* BEGIN STUDENT: sum this tail's nonzeros and add them to C with atomics */
-    const int row = tails.d_row[tail], start = tails.d_start[tail];
+    if (segment >= later.count) return;
+    /* BEGIN STUDENT: sum this segment's nonzeros and add them to C with atomics */
+    const int row = later.d_row[segment], start = later.d_start[segment];
     const int length = p.row_ptr[row + 1] - start;
     float sum[C] = {};
     segment_sum<C, LANES>(p, start, start + min(length, p.split), j, sum);
@@ -119,22 +120,23 @@ static int slices(int N, int lanes, int c)
 }
 
 template <int C, int LANES>
-static cudaError_t launch(const product &p, int rows, const tail_list &tails, cudaStream_t stream)
+static cudaError_t launch(const product &p, int rows, const segment_list &later,
+                          cudaStream_t stream)
 {
     const int width = slices(p.N, LANES, C);
     const size_t shared = WARPS * p.tile * sizeof(int2);
-    const dim3 heads((rows + WARPS - 1) / WARPS, width);
-    spmm_heads_kernel<C, LANES><<<heads, BLOCK, shared, stream>>>(p, rows);
+    const dim3 first((rows + WARPS - 1) / WARPS, width);
+    spmm_first_segments_kernel<C, LANES><<<first, BLOCK, shared, stream>>>(p, rows);
     CUDA_TRY(cudaGetLastError());
-    if (tails.count == 0) return cudaSuccess;
-    const dim3 rest((tails.count + WARPS - 1) / WARPS, width);
-    spmm_tails_kernel<C, LANES><<<rest, BLOCK, shared, stream>>>(p, tails);
+    if (later.count == 0) return cudaSuccess;
+    const dim3 others((later.count + WARPS - 1) / WARPS, width);
+    spmm_later_segments_kernel<C, LANES><<<others, BLOCK, shared, stream>>>(p, later);
     return cudaGetLastError();
 }
 
 static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStream_t stream)
 {
-    typedef cudaError_t launcher(const product &, int, const tail_list &, cudaStream_t);
+    typedef cudaError_t launcher(const product &, int, const segment_list &, cudaStream_t);
     static launcher *const LAUNCH[3][3] = {
         {launch<1, 8>, launch<1, 16>, launch<1, 32>},
         {launch<2, 8>, launch<2, 16>, launch<2, 32>},
@@ -152,29 +154,30 @@ static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStre
                        .C = C};
     if (A.rows == 0) return cudaSuccess;
     launcher *const chosen = LAUNCH[tuning[TUNE_C] / 2][tuning[TUNE_LANES] / 16];
-    return chosen(p, A.rows, *(tail_list *)plan->state, stream);
+    return chosen(p, A.rows, *(segment_list *)plan->state, stream);
 }
 
 static void release(spmm_plan *plan)
 {
-    tails_free((tail_list *)plan->state);
+    segment_list_free((segment_list *)plan->state);
     free(plan->state);
 }
 
 static cudaError_t prepare(spmm_plan *plan)
 {
-    tail_list *tails = (tail_list *)calloc(1, sizeof *tails);
-    plan->state = tails;
-    if (!tails) return cudaErrorMemoryAllocation;
+    segment_list *later = (segment_list *)calloc(1, sizeof *later);
+    plan->state = later;
+    if (!later) return cudaErrorMemoryAllocation;
     int &c = plan->tuning[TUNE_C], &lanes = plan->tuning[TUNE_LANES];
     while (plan->N % c) /* a vector must not straddle two rows of B */
         c /= 2;
     while (slices(plan->N, lanes, c) > MAX_SLICES)
         lanes *= 2;
     const int split = plan->tuning[TUNE_SPLIT];
-    if (split == 0) return cudaSuccess; /* no row is split, no tail exists */
-    const cudaError_t error = plan->tuning[TUNE_HOST] ? tails_build_on_host(&plan->A, split, tails)
-                                                      : tails_build_on_gpu(&plan->A, split, tails);
+    if (split == 0) return cudaSuccess; /* no row is split: no list */
+    const cudaError_t error = plan->tuning[TUNE_HOST]
+                                  ? segment_list_build_on_host(&plan->A, split, later)
+                                  : segment_list_build_on_gpu(&plan->A, split, later);
     if (error != cudaSuccess) release(plan);
     return error;
 }
@@ -182,10 +185,12 @@ static cudaError_t prepare(spmm_plan *plan)
 /* The rule, found by --sweep on 13 graphs (README.md, "Choosing"). */
 static void choose(const row_stats *stats, int N, int *tuning)
 {
-    /* Four segments for each of the 132 * 64 warps of an H200 balance well; below 64 nonzeros a
-     * segment, and above 256, nothing is gained. */
+    /* Four segments for each warp that the device holds balance well; below 64 nonzeros a segment,
+     * and above 256, nothing is gained. */
+    const device_facts *device = device_facts_get();
+    const int64_t segments = 4LL * device->sms * device->sm_warps;
     int split = 64, c = 4, lanes = 8;
-    while (split < 256 && stats->nnz >= 2 * split * (4LL * 132 * 64))
+    while (split < 256 && stats->nnz >= 2 * split * segments)
         split *= 2;
     /* Almost regular, and nearly every row within one segment: a launch for the rest costs more. */
     const int64_t p99 = stats->quantile[ROW_QUANTILES - 1];
@@ -205,6 +210,7 @@ static spmm_contender lab5 = {
     .base =
         {
             .lab = 5,
+            .after = 4,
             .name = "split_rows",
             .summary = "rows cut into segments; atomics only where a row is split",
             .tunables =
@@ -216,12 +222,13 @@ static spmm_contender lab5 = {
                      "lanes that share a nonzero; other groups take others",
                      {8, 16, 32},
                      3},
-                    {"HOST", "1: list the tails on the host", {0, 1}, 2, 0, true},
+                    {"HOST", "1: list the segments on the host", {0, 1}, 2, 0, true},
                 },
         },
     .choose = choose,
     .prepare = prepare,
     .run = run,
+    .format_bytes = spmm_csr_bytes,
     .release = release,
 };
 SPMM_REGISTER(lab5)

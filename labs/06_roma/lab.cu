@@ -15,6 +15,7 @@
 #include "device/occupancy.cuh"
 #include "device/vec.cuh"
 #include "device/warp.cuh"
+#include "models/whole_rows.h"
 #include "ops/spmm.h"
 
 constexpr int WARPS = 4, BLOCK = WARPS * WARP_SIZE;
@@ -32,7 +33,7 @@ struct product {
     float *__restrict__ C;
 };
 
-/* A part of a row in shared memory. Columns are multiplied by the stride of B if pre-scaled. */
+/* Nonzeros of a row in shared memory. Columns are multiplied by the stride of B if pre-scaled. */
 struct __align__(16) nonzeros
 {
     unsigned col[TILE];
@@ -214,6 +215,7 @@ static spmm_contender lab6 = {
     .base =
         {
             .lab = 6,
+            .after = 4,
             .name = "roma",
             .summary = "wide loads of A, B and C, at any alignment; offsets scaled once",
             .tunables =
@@ -225,7 +227,9 @@ static spmm_contender lab6 = {
                 },
         },
     .choose = choose,
+    .estimate = roma_estimate,
     .prepare = prepare,
     .run = run,
+    .format_bytes = spmm_csr_bytes,
 };
 SPMM_REGISTER(lab6)

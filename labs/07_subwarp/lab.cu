@@ -7,19 +7,21 @@
  *           a warp finish together; it changes the order of the rows, not where they are stored.
  * Changed   Lab 6 is WIDTH = 32, BUNDLE = 0 (its ROMA stays on). 32 becomes WIDTH, FULL_MASK a mask.
  * Run       make lab7 && ./lab7 collab 32 --vs lab6
- * Watch     The longest row is still walked by one subwarp, from end to end: lab 10 repairs that.
+ * Watch     The longest row is still walked by one subwarp, from end to end: lab 11 repairs that.
  * Paper     T. Gale, M. Zaharia, C. Young, E. Elsen: Sparse GPU Kernels for Deep Learning, SC 2020.
  */
 #include "bundle.h"
 #include "device/byte_offset.cuh"
+#include "device/facts.h"
 #include "device/occupancy.cuh"
 #include "device/vec.cuh"
 #include "device/warp.cuh"
+#include "models/whole_rows.h"
 #include "ops/spmm.h"
 
 constexpr int WARPS = 4, BLOCK = WARPS * WARP_SIZE;
-constexpr int A_VECTOR = 4;           /* nonzeros of a load: 16 bytes of columns or of values */
-constexpr int WARPS_WANTED = 132 * 6; /* of a run: six for each multiprocessor of an H200 */
+constexpr int A_VECTOR = 4;     /* nonzeros of a load: 16 bytes of columns or of values */
+constexpr int WARPS_PER_SM = 6; /* that a run should have, at least */
 
 /* Positions in spmm_plan.tuning. */
 enum { TUNE_WIDTH, TUNE_VECTORS, TUNE_PRESCALE, TUNE_RESIDUE, TUNE_BUNDLE };
@@ -32,7 +34,7 @@ struct product {
     float *__restrict__ C;
 };
 
-/* A part of a row in shared memory. Columns are multiplied by the stride of B if pre-scaled. */
+/* Nonzeros of a row in shared memory. Columns are multiplied by the stride of B if pre-scaled. */
 template <int WIDTH> struct __align__(16) nonzeros
 {
     static constexpr int TILE = WIDTH * A_VECTOR; /* staged between two barriers */
@@ -206,10 +208,11 @@ static void release(spmm_plan *plan)
 /* The rule (README.md, "Choosing"): strips of up to 64 columns, in the widest loads that suit N. */
 static void choose(const row_stats *stats, int N, int *tuning)
 {
+    const int64_t warps_wanted = WARPS_PER_SM * device_facts_get()->sms;
     int width = 8, v = N % 2 ? 1 : N % 4 ? 2 : N % 64 ? 4 : 8;
     while (v > 1 && width * v / 2 >= N) /* half as wide ones cover N as well */
         v /= 2;
-    while (v > 1 && stats->rows * N / (WARP_SIZE * v) < WARPS_WANTED)
+    while (v > 1 && stats->rows * N / (WARP_SIZE * v) < warps_wanted)
         v /= 2;
     while (width < WARP_SIZE && width * v < min(N, 64))
         width *= 2;
@@ -223,6 +226,7 @@ static spmm_contender lab7 = {
     .base =
         {
             .lab = 7,
+            .after = 6,
             .name = "subwarp",
             .summary = "several rows a warp, bundled by length",
             .tunables =
@@ -235,8 +239,10 @@ static spmm_contender lab7 = {
                 },
         },
     .choose = choose,
+    .estimate = subwarp_estimate,
     .prepare = prepare,
     .run = run,
+    .format_bytes = spmm_csr_bytes,
     .release = release,
 };
 SPMM_REGISTER(lab7)

@@ -13,31 +13,32 @@
  */
 #include "device/occupancy.cuh"
 #include "device/vec.cuh"
+#include "formats/pairs.cuh"
+#include "long_rows.cuh"
+#include "models/whole_rows.h"
 #include "ops/spmm.h"
-#include "pairs.cuh"
-#include "pieces.cuh"
 
 #include <stdlib.h>
 
 constexpr int WARPS = 4, BLOCK = WARPS * WARP_SIZE;
-constexpr int SPLITS_PER_PIECE = 16;        /* a piece is for a block: 16 subwarps of 8 lanes */
+constexpr int SPLITS_PER_SEGMENT = 16;      /* for a block: 16 subwarps of 8 lanes */
 constexpr int NARROWEST = 32, WIDEST = 128; /* columns that a subwarp covers */
 
 /* Positions in spmm_plan.tuning. */
 enum { TUNE_SPLIT, TUNE_BATCH, TUNE_C, TUNE_WIDTH, TUNE_BUNDLE };
 
 template <class H, class P> struct product {
-    int rows, N, split, num_pieces;
+    int rows, N, split, num_segments;
     const int *__restrict__ row_ptr, *__restrict__ order;
     const P *__restrict__ pairs;
     const H *__restrict__ B;
     H *__restrict__ C;
-    const piece *__restrict__ pieces;
+    const segment *__restrict__ segments;
     float *sums;
     unsigned *arrived;
 };
 
-/* Of 16 that an SM of an H200 holds: 40 warps of 48 registers with four loads in flight a lane, 32 of
+/* Blocks of 16 that fit by threads: 40 warps of 48 registers with four loads in flight a lane, 32 of
  * 64 with eight. */
 constexpr int blocks_per_sm(int batch)
 {
@@ -90,7 +91,7 @@ static __device__ void gather(const product<H, P> &p, int start, int end, int st
     }
 }
 
-/* Blocks below num_pieces take a piece each; in the others each subwarp takes a row. */
+/* Takes a segment a block in blocks below num_segments; in the others each subwarp takes a row. */
 template <int C, int WIDTH, int BATCH, class H, class P>
 static __global__ void __launch_bounds__(BLOCK, blocks_per_sm(BATCH))
     spmm_mixed_kernel(const __grid_constant__ product<H, P> p)
@@ -98,15 +99,15 @@ static __global__ void __launch_bounds__(BLOCK, blocks_per_sm(BATCH))
     constexpr int SUBWARPS = BLOCK / WIDTH, CHUNK = WIDTH < BATCH ? BATCH : WIDTH;
     const int subwarp = threadIdx.x / WIDTH, lane = threadIdx.x % WIDTH;
     const int j = (blockIdx.y * WIDTH + lane) * C;
-    const bool is_piece = (int)blockIdx.x < p.num_pieces;
+    const bool is_segment = (int)blockIdx.x < p.num_segments;
     float sum[C] = {};
-    /* BEGIN STUDENT: find this subwarp's row or piece, gather in fp32, round once, store */
+    /* BEGIN STUDENT: find this subwarp's row or segment, gather in fp32, round once, store */
     int row = -1, start = 0, end = 0; /* of a subwarp beyond the last row, or of a listed row */
-    if (is_piece) {
-        start = p.pieces[blockIdx.x].start + subwarp * CHUNK;
-        end = p.pieces[blockIdx.x].end;
+    if (is_segment) {
+        start = p.segments[blockIdx.x].start + subwarp * CHUNK;
+        end = p.segments[blockIdx.x].end;
     } else {
-        const int position = ((int)blockIdx.x - p.num_pieces) * SUBWARPS + subwarp;
+        const int position = ((int)blockIdx.x - p.num_segments) * SUBWARPS + subwarp;
         if (position < p.rows) {
             row = p.order ? p.order[position] : position;
             start = p.row_ptr[row];
@@ -114,9 +115,9 @@ static __global__ void __launch_bounds__(BLOCK, blocks_per_sm(BATCH))
         }
         if (end - start > p.split) row = -1, end = start;
     }
-    gather<C, WIDTH, BATCH>(p, start, end, is_piece ? SUBWARPS * CHUNK : CHUNK, j, sum);
-    if (is_piece)
-        store_piece<WARPS, C, WIDTH>(p.pieces[blockIdx.x], p.sums, p.arrived, p.N, sum, p.C);
+    gather<C, WIDTH, BATCH>(p, start, end, is_segment ? SUBWARPS * CHUNK : CHUNK, j, sum);
+    if (is_segment)
+        store_segment<WARPS, C, WIDTH>(p.segments[blockIdx.x], p.sums, p.arrived, p.N, sum, p.C);
     if (row < 0 || j >= p.N) return;
     H c[C];
 #pragma unroll
@@ -126,7 +127,7 @@ static __global__ void __launch_bounds__(BLOCK, blocks_per_sm(BATCH))
     /* END STUDENT */
 }
 
-/* What prepare leaves: A's nonzeros in pairs, and the work in pieces. */
+/* State of a plan: A's nonzeros in pairs, and the list of segments. */
 struct mixed_state {
     void *d_pairs;
     work_list work;
@@ -142,7 +143,7 @@ template <int C, int WIDTH, class H, class P>
 static cudaError_t launch(const spmm_plan *plan, product<H, P> &p, cudaStream_t stream)
 {
     const int subwarps = BLOCK / WIDTH, rows_blocks = (p.rows + subwarps - 1) / subwarps;
-    const dim3 grid(p.num_pieces + rows_blocks, slices(plan));
+    const dim3 grid(p.num_segments + rows_blocks, slices(plan));
     if (plan->tuning[TUNE_BATCH] == 4)
         spmm_mixed_kernel<C, WIDTH, 4><<<grid, BLOCK, 0, stream>>>(p);
     else
@@ -174,13 +175,13 @@ static cudaError_t run_pairs(const spmm_plan *plan, const void *B, void *C, cuda
     product<H, P> p = {.rows = A.rows,
                        .N = plan->N,
                        .split = plan->tuning[TUNE_SPLIT],
-                       .num_pieces = state->work.num_pieces,
+                       .num_segments = state->work.num_segments,
                        .row_ptr = A.d_row_ptr,
                        .order = state->work.d_order,
                        .pairs = (const P *)state->d_pairs,
                        .B = (const H *)B,
                        .C = (H *)C,
-                       .pieces = state->work.d_pieces,
+                       .segments = state->work.d_segments,
                        .sums = state->work.d_sums,
                        .arrived = state->work.d_arrived};
     if (A.rows == 0) return cudaSuccess;
@@ -193,6 +194,12 @@ static cudaError_t run16(const spmm_plan *plan, const void *B, void *C, cudaStre
 {
     return pairs_are_packed(&plan->A) ? run_pairs<H, packed_pair>(plan, B, C, stream)
                                       : run_pairs<H, wide_pair>(plan, B, C, stream);
+}
+
+static size_t format_bytes(const spmm_plan *plan)
+{
+    const size_t pair = pairs_are_packed(&plan->A) ? sizeof(packed_pair) : sizeof(wide_pair);
+    return ((size_t)plan->A.rows + 1) * sizeof(int) + plan->A.nnz * pair;
 }
 
 static void release(spmm_plan *plan)
@@ -216,9 +223,9 @@ static cudaError_t prepare(spmm_plan *plan)
         lanes *= 2;
     while (c * lanes > WIDEST)
         lanes /= 2;
-    cudaError_t error = pairs_create(&plan->A, plan->contender->base.precision, &state->d_pairs);
+    cudaError_t error = pairs_build(&plan->A, plan->contender->base.precision, &state->d_pairs);
     if (error == cudaSuccess)
-        error = work_list_create(plan, split, SPLITS_PER_PIECE * split, slices(plan),
+        error = work_list_create(plan, split, SPLITS_PER_SEGMENT * split, slices(plan),
                                  plan->tuning[TUNE_BUNDLE], &state->work);
     if (error != cudaSuccess) release(plan);
     return error;
@@ -246,6 +253,7 @@ static void choose(const row_stats *stats, int N, int *tuning)
 #define MIXED(title, number, kind)                                                               \
     static spmm_contender title = {                                                              \
         .base = {.lab = 8,                                                                       \
+                 .after = 7,                                                                     \
                  .name = #title,                                                                 \
                  .summary = "16-bit values, B and C, 16-bit columns; sums in fp32",              \
                  .precision = kind,                                                              \
@@ -255,8 +263,10 @@ static void choose(const row_stats *stats, int N, int *tuning)
                               {"WIDTH", "lanes that share a row: a subwarp", {4, 8, 16, 32}, 4}, \
                               {"BUNDLE", "1: neighbours of like length", {0, 1}, 2, 0, true}}},  \
         .choose = choose,                                                                        \
+        .estimate = mixed_estimate,                                                              \
         .prepare = prepare,                                                                      \
         .run16 = run16<number>,                                                                  \
+        .format_bytes = format_bytes,                                                            \
         .release = release,                                                                      \
     };                                                                                           \
     SPMM_REGISTER(title)

@@ -2,7 +2,7 @@
  * Lab 9 - pruned weights on tensor cores: a bit for every element, and no column numbers.
  *
  * Idea      Where half of the weights are pruned, 16 bits of column beside each value make as many bytes
- *           as the dense matrix has. A bit for every element is an eighth of those columns (tca_bme.h).
+ *           as the dense matrix has. A bit for every element is an eighth of those columns (formats/tca_bme.h).
  *           A group of 64 x 64 is copied to shared memory as it is, and spread out in registers: how
  *           many bits are set before mine says where my value lies. Tensor cores multiply the zeros
  *           along with the rest, for nothing.
@@ -15,8 +15,7 @@
 #include "device/mma.cuh"
 #include "device/occupancy.cuh"
 #include "ops/spmm.h"
-#include "tca_bme_copy.cuh"
-#include "tca_bme_parts.cuh"
+#include "splits.cuh"
 
 #include <stdlib.h>
 
@@ -29,20 +28,11 @@ template <class H> struct product {
     tca_bme A;
     dense_rows<H> B;
     dense_result<H> C;
-    parts sums;
+    split_sums sums;
     int stage_bytes;
 };
 
-template <class H>
-static __device__ void mma(float (&sum)[4], const uint32_t (&a)[4], const uint32_t (&b)[2])
-{
-    if constexpr (std::is_same_v<H, __half>)
-        mma_m16n8k16_f16(sum, a, b, sum);
-    else
-        mma_m16n8k16_bf16(sum, a, b, sum);
-}
-
-/* A lane's two elements of a bitmap tile, which are neighbours: `half` is the half of the bitmap that
+/* Returns a lane's two elements of a bitmap tile, which are neighbours: `half` is the half of the bitmap that
  * they are in, `values` begins with the first of that half. */
 static __device__ uint32_t decode(uint32_t half, const uint16_t *values)
 {
@@ -57,7 +47,7 @@ static __device__ uint32_t decode(uint32_t half, const uint16_t *values)
     return left | right << 16;
 }
 
-/* A warp: sum += its strip of the group times X. */
+/* Adds the warp's strip of the group times X to sum. */
 template <int TILE_N, class H>
 static __device__ void multiply(const stage<TILE_N, H> &group, float (&sum)[TILE_N / 8][4])
 {
@@ -83,20 +73,20 @@ static __device__ void multiply(const stage<TILE_N, H> &group, float (&sum)[TILE
 #pragma unroll
         for (int n = 0; n < TILE_N / 8; n++) {
             ldmatrix_x2_trans(b, &group.X[k * MMA_SIDE + lane % MMA_SIDE][8 * n]);
-            mma<H>(sum[n], a, b);
+            mma_m16n8k16<H>(sum[n], a, b);
         }
     }
     /* END STUDENT */
 }
 
-/* Blocks that an SM of 2048 threads is to hold: 12 of 40 registers a thread, down to 6 of 80, which
+/* Counts blocks that an SM of 2048 threads is to hold: 12 of 40 registers a thread, down to 6 of 80, which
  * the sums of 64 columns take. */
 constexpr int blocks_per_sm(int tile_n)
 {
     return THREADS_PER_SM / BLOCK * (tile_n <= 16 ? 12 : tile_n <= 32 ? 10 : 6) / 16;
 }
 
-/* A block: one row of groups, one part of it, TILE_N columns. */
+/* Multiplies one split of a row of groups by TILE_N columns: a block. */
 template <int TILE_N, class H>
 static __global__ void __launch_bounds__(BLOCK, blocks_per_sm(TILE_N))
     spmm_bitmap_kernel(const __grid_constant__ product<H> p)
@@ -137,7 +127,7 @@ static __global__ void __launch_bounds__(BLOCK, blocks_per_sm(TILE_N))
 struct bitmap_state {
     tca_bme A;
     uint64_t *d_used;
-    parts sums;
+    split_sums sums;
 };
 
 template <int TILE_N, class H> static cudaError_t launch(product<H> &p, cudaStream_t stream)
@@ -150,7 +140,7 @@ template <int TILE_N, class H> static cudaError_t launch(product<H> &p, cudaStre
     spmm_bitmap_kernel<TILE_N, H><<<grid, BLOCK, bytes, stream>>>(p);
     const size_t blocks = ((size_t)p.C.rows * p.C.N - 1) / BLOCK + 1;
     if (p.sums.d_sum)
-        add_parts_kernel<<<(unsigned)blocks, BLOCK, 0, stream>>>(p.sums, p.A, p.B, p.C);
+        add_splits_kernel<<<(unsigned)blocks, BLOCK, 0, stream>>>(p.sums, p.A, p.B, p.C);
     return cudaGetLastError();
 }
 
@@ -189,14 +179,20 @@ static cudaError_t fill_state(spmm_plan *plan, bitmap_state *s)
     if (splits == 0) splits = choose_splits(s->A);
     splits = max(1, min(splits, s->A.across));
     const size_t rows = (size_t)s->A.down * GROUP_SIDE, pitch = (size_t)slices * tile_of(N);
-    s->sums = parts{.splits = splits, .rows = rows, .pitch = pitch, .d_sum = NULL};
+    s->sums = split_sums{.splits = splits, .rows = rows, .pitch = pitch, .d_sum = NULL};
     if (splits > 1 || s->A.num_repeats)
         CUDA_TRY(cudaMalloc(&s->sums.d_sum, splits * rows * pitch * sizeof(float)));
     return cudaSuccess;
 }
 
+static bool fits(double rows, double cols)
+{
+    return rows * cols / 8 <= MOST_BYTES;
+}
+
 static cudaError_t prepare(spmm_plan *plan)
 {
+    if (!fits(plan->A.rows, plan->A.cols)) return cudaErrorNotSupported;
     plan->state = calloc(1, sizeof(bitmap_state));
     if (!plan->state) return cudaErrorMemoryAllocation;
     const cudaError_t error = fill_state(plan, (bitmap_state *)plan->state);
@@ -204,9 +200,14 @@ static cudaError_t prepare(spmm_plan *plan)
     return error;
 }
 
+static size_t format_bytes(const spmm_plan *plan)
+{
+    return tca_bme_bytes(&((const bitmap_state *)plan->state)->A);
+}
+
 static const char *unsuited(const problem *p)
 {
-    if ((double)p->A->rows * (double)p->A->cols / 8 <= MOST_BYTES) return NULL;
+    if (fits((double)p->A->rows, (double)p->A->cols)) return NULL;
     return "a bit for every element, zeros too, would be more than 2 GiB: a matrix for lab 8";
 }
 
@@ -216,14 +217,17 @@ constexpr tunable SPLIT = {
 #define BITMAP(title, number, kind)                                                   \
     static spmm_contender title = {                                                   \
         .base = {.lab = 9,                                                            \
+                 .after = 8,                                                          \
                  .name = #title,                                                      \
                  .summary = "a bitmap in place of columns, decoded for tensor cores", \
                  .precision = kind,                                                   \
                  .min_compute_capability = 80,                                        \
+                 .unit = UNIT_TENSOR_CORES,                                           \
                  .unsuited = unsuited,                                                \
                  .tunables = {SPLIT}},                                                \
         .prepare = prepare,                                                           \
         .run16 = run16<number>,                                                       \
+        .format_bytes = format_bytes,                                                 \
         .release = release,                                                           \
     };                                                                                \
     SPMM_REGISTER(title)

@@ -51,8 +51,10 @@ function timed(who, fastest) {
     time[key, who] = ms
     prepared[key, who] = get("prepare_ms") + 0
     gflops[key, who] = get("gflops") + 0
-    roofline_share[key, who] = "roofline_share" in at ? get("roofline_share") + 0 : 0
+    gather_share[key, who] = "gather_share" in at ? get("gather_share") : "" # rows of schema 1 have none
+    bound_share[key, who] = "bound_share" in at ? get("bound_share") : ""
     tuning[key, who] = get("tuning")
+    contender_of[key, who] = contender
     from[key, who] = provenance()
     is_known[who] = 1
 }

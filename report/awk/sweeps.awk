@@ -1,7 +1,8 @@
-# sweeps.awk - the fastest setting of each problem in rows of --sweep. Needs problems.awk.
+# sweeps.awk - the fastest setting of each problem in rows of --sweep. Needs problems.awk and scripts/setting.awk.
 #
-# Option lab: whose sweep. Where the rule's own setting is in the sweep, its time is taken from there: both
-# times are then of one sitting.
+# Option lab: whose rule is compared with them. The sweeps are of that lab, or of those it chooses among; a file has one
+# or the other. Where the rule's own setting is in the sweep, its time is taken from there: both times are then of
+# one sitting.
 
 # Of this row's tuning, "" if it has no such setting.
 function tuned_to(name,    n, i, part, word) {
@@ -26,7 +27,7 @@ function gain(took, keys, count, without, with, group,    i, key, logs, n) {
     return n ? sprintf("%.3f (%d)", exp(logs / n), n) : "-"
 }
 
-function is_swept() { return get("flags") ~ /(^|;)sweep/ && get("status") == "ok" && get("lab") == lab }
+function is_swept() { return get("flags") ~ /(^|;)sweep/ && get("status") == "ok" && get("lab") + 0 }
 
 "flags" in at && is_swept() {
     key = problem_of_row()
@@ -35,16 +36,19 @@ function is_swept() { return get("flags") ~ /(^|;)sweep/ && get("status") == "ok
     ms = number("median_ms")
     if (!(key in sweep_best) || ms < sweep_best[key]) {
         sweep_best[key] = ms
-        sweep_tuning[key] = get("tuning")
+        sweep_tuning[key] = setting_of(get("contender"), get("tuning"))
         sweep_from[key] = provenance()
     }
-    sweep_time[key, get("tuning")] = ms
+    sweep_time[key, setting_of(get("contender"), get("tuning"))] = ms
 }
 
-# What the setting that the rule chooses takes, in ms; 0 where it was not measured.
+# The setting that the rule chose, as settings of the sweep are called.
+function rule_setting(key) { return setting_of(contender_of[key, "lab" lab], tuning[key, "lab" lab]) }
+
+# What it takes, in ms; 0 where it was not measured.
 function rule_ms(key,    ms) {
     ms = time_of(key, "lab" lab)
-    return (key, tuning[key, "lab" lab]) in sweep_time ? sweep_time[key, tuning[key, "lab" lab]] : ms
+    return (key, rule_setting(key)) in sweep_time ? sweep_time[key, rule_setting(key)] : ms
 }
 
 # The share of the best setting's speed that the rule reaches, at most 1: it may choose what no sweep had.

@@ -1,26 +1,25 @@
 #!/usr/bin/python3
-"""The kernels lab 10 chooses among, with and without the row swizzle, on pruned layers: speed in % of the fastest."""
+"""Kernels with and without lab 10's row swizzle, on pruned layers: speed in % of the fastest."""
 import suite
 from suite import plt
-from cases import FAMILIES, ORDERS, settings
+from cases import KERNELS, ORDERS, kernel
 
 
 def draw(results):
     times, layers = {}, {}
-    rows = results.rows("spmm-lab10-ablation.csv", status="ok")
+    rows = results.rows("spmm-swizzle-ablation.csv", status="ok")
     for row in rows:
-        chosen = settings(row)
-        of = times.setdefault((chosen["FAMILY"], chosen["SWIZZLE"]), {})
+        of = times.setdefault(kernel(row), {})
         of[row["dataset"]] = min(suite.time_of(row), of.get(row["dataset"], suite.time_of(row)))
         layer, pruning, _ = row["dataset"].split(".", 1)[1].rsplit("-", 2)
         layers.setdefault(f"{layer}\n{row['rows']} x {row['cols']}", {})[row["dataset"]] = pruning
-    kernels = [(family, order) for family in FAMILIES for order in ORDERS if (family, order) in times]
+    kernels = [(name, order) for name in KERNELS for order in ORDERS if (name, order) in times]
     names = [name for of_layer in layers.values() for name in of_layer]
     prunings = [pruning for of_layer in layers.values() for pruning in of_layer.values()]
-    fastest = {name: min(times[kernel][name] for kernel in kernels if times[kernel].get(name)) for name in names}
+    fastest = {name: min(times[one][name] for one in kernels if times[one].get(name)) for name in names}
     share = []
-    for kernel in kernels:
-        line = [100 * fastest[name] / times[kernel][name] if times[kernel].get(name) else float("nan")
+    for one in kernels:
+        line = [100 * fastest[name] / times[one][name] if times[one].get(name) else float("nan")
                 for name in names]
         share.append(line + [suite.geomean(line)])
 
@@ -32,7 +31,7 @@ def draw(results):
                 ax.text(x, y, f"{part:.0f}", ha="center", va="center", fontsize=7,
                         weight="bold" if part >= 99.5 else "normal")
     ax.grid(False)
-    ax.set_yticks(range(len(kernels)), [f"{FAMILIES[family][1]}, {ORDERS[order]}" for family, order in kernels])
+    ax.set_yticks(range(len(kernels)), [f"{KERNELS[name][1]}, {ORDERS[order]}" for name, order in kernels])
     ax.set_xticks(range(len(names) + 1), prunings + ["geomean"], rotation=40, ha="right", fontsize=7)
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0)

@@ -5,16 +5,22 @@ import suite
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")  # of the checkout
 
-# What lab 10 chooses among: its setting FAMILY, whose kernel it is, and its name.
-FAMILIES = {"0": (10, "lab 10: bins"), "2": (10, "lab 10: fragments"), "3": (10, "lab 10: tiles"),
-            "5": (5, "lab 5"), "6": (6, "lab 6"), "7": (7, "lab 7")}
-# And in which order it takes the rows: its setting SWIZZLE.
+# Kernels by the name of their contender: whose each is, and what it is called.
+KERNELS = {name: (lab, f"lab {lab}: {name}") for lab, name in (
+    (5, "split_rows"), (6, "roma"), (7, "subwarp"), (11, "length_bins"), (12, "b_tiles"), (21, "row_fragments"))}
+# In which order lab 10 takes the rows: its setting SWIZZLE.
 ORDERS = {"0": "as they come", "1": "by length", "4096": "in windows of 4096"}
 
 
 def settings(row):
     """{"WIDTH": "32", ...} of a row's tuning."""
     return dict(word.split("=") for word in row["tuning"].split())
+
+
+def kernel(row):
+    """Which of KERNELS ran, and in which order of the rows: lab 10 runs those of labs 6 and 7."""
+    chosen = settings(row)
+    return chosen.get("KERNEL", row["contender"]), chosen.get("SWIZZLE", "0")
 
 
 def times(rows):

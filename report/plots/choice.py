@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""How close the rules that choose a kernel come to an oracle: to the fastest of all settings that were tried, as
-scripts/compare-choices tells, and to the fastest of the labs they choose among. A dot a case."""
+"""How close the rule that chooses a kernel comes to an oracle: to the fastest of all settings that were tried, as
+scripts/compare-choices tells, and to the fastest of all labs in the same rows. A dot a case."""
 import os
 import subprocess
 
@@ -9,51 +9,50 @@ from suite import plt
 from cases import ROOT, short
 
 COMPARE = os.path.join(ROOT, "scripts", "compare-choices")
-SWEEPS = {10: "spmm-lab10-sweep.csv", 20: "spmm-lab20-sweep.csv"}
+RULE = 99
+SWEEP = "spmm-graphs-sweep.csv"
 SETS = {"graphs": "spmm.csv", "RNN": "spmm-rnn.csv", "sparsity": "spmm-sparsity.csv", "DLMC": "spmm-dlmc.csv",
         "like DLMC's": "spmm-dlmc-like.csv"}
-AMONG = [5, 6, 7, 10]
 GOAL = 97
 
 
 def draw(results):
     lines = []
-    for lab, sweep in SWEEPS.items():
-        shares = _over_settings(results, lab, sweep)
-        if shares:
-            lines.append((f"lab {lab}'s rule:\nsettings tried, graphs", lab, shares))
+    shares = _over_settings(results)
+    if shares:
+        lines.append(("settings tried,\ngraphs", shares))
     for name, file in SETS.items():
         shares = _over_labs(results, file)
         if shares:
-            lines.append((f"lab 10's rule:\nlabs {', '.join(map(str, AMONG))}, {name}", 10, shares))
+            lines.append((f"fastest lab,\n{name}", shares))
     if not lines:
-        raise suite.Missing(f"no rows of labs {AMONG} in {results.folder}")
+        raise suite.Missing(f"no rows of lab {RULE} in {results.folder}")
     figure, ax = plt.subplots(figsize=(suite.WIDTH, 0.5 + 0.5 * len(lines)), constrained_layout=True)
-    for y, (label, lab, shares) in enumerate(lines):
+    for y, (label, shares) in enumerate(lines):
         ax.plot([100 * share for share in shares.values()],
-                [y + 0.05 * (i % 7 - 3) for i in range(len(shares))], **suite.dot(lab))
+                [y + 0.05 * (i % 7 - 3) for i in range(len(shares))], **suite.dot(RULE))
         mean = 100 * suite.geomean(shares.values())
         (worst, N), least = min(shares.items(), key=lambda share: share[1])
         ax.plot([mean, mean], [y - 0.35, y + 0.35], color="black", linewidth=1.5)
         ax.text(101, y, f"{mean:.1f} % over {len(shares)}; worst {100 * least:.1f} %,\n{short(worst)}, N = {N}",
                 fontsize=6.5, va="center")
     ax.axvline(GOAL, color="black", linewidth=0.8, linestyle=(0, (6, 3)))
-    ax.set_yticks(range(len(lines)), [label for label, _, _ in lines], fontsize=7)
+    ax.set_yticks(range(len(lines)), [label for label, _ in lines], fontsize=7)
     ax.set_ylim(len(lines) - 0.5, -0.5)
     ax.set_xlabel(f"speed, % of the fastest; bar: geometric mean; line: the goal, {GOAL} %")
     ax.grid(False, axis="y")
     return figure
 
 
-def _over_settings(results, lab, sweep):
+def _over_settings(results):
     """{case: share of the fastest setting's speed}; empty where the rule or the sweep has no rows."""
     try:
-        results.rows("spmm.csv", lab=lab, **suite.PLAIN)
-        results.rows(sweep)
+        results.rows("spmm.csv", lab=RULE, **suite.PLAIN)
+        results.rows(SWEEP)
     except suite.Missing:
         return {}
-    said = subprocess.run([COMPARE, os.path.join(results.folder, "spmm.csv"), os.path.join(results.folder, sweep),
-                           str(lab)], capture_output=True, text=True, check=False)
+    said = subprocess.run([COMPARE, os.path.join(results.folder, "spmm.csv"), os.path.join(results.folder, SWEEP),
+                           str(RULE)], capture_output=True, text=True, check=False)
     if said.returncode:
         raise suite.Malformed(said.stderr.strip())
     shares = {}
@@ -69,13 +68,13 @@ def _over_settings(results, lab, sweep):
 def _over_labs(results, file):
     """{case: share of the speed of the fastest lab, each with its own settings}."""
     try:
-        rows = results.rows(file, lab=AMONG, **suite.PLAIN)
+        rows = results.rows(file, lab=suite.LABS, **suite.PLAIN)
     except suite.Missing:
         return {}
     shares = {}
     for N in sorted({row["N"] for row in rows}, key=int):
         times = suite.times([row for row in rows if row["N"] == N])
-        for name, ms in times.get(10, {}).items():
+        for name, ms in times.get(RULE, {}).items():
             shares[name, N] = min(of[name] for of in times.values() if name in of) / ms
     return shares
 

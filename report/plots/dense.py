@@ -1,12 +1,11 @@
 #!/usr/bin/python3
-"""Lab 9 on pruned weights of language models against the fastest dense product of cuBLAS, shape by shape."""
+"""Labs 9 and 20 on pruned weights of language models against the fastest dense product of cuBLAS, shape by shape."""
 import suite
 from suite import plt
 from cases import mark_behind
 
 BOXES = 6  # so many shapes or more are a box with its quartiles, not points alone
-KERNELS = {"bitmap_fp16": ("lab 9, bitmap", "white", -0.18),
-           "lane_major_fp16": ("lab 9, lane-major", suite.COLOURS[9], 0.18)}
+KERNELS = {"bitmap_fp16": (9, -0.18), "lane_major_fp16": (20, 0.18)}  # the lab, and where its points stand
 
 
 def draw(results):
@@ -25,12 +24,12 @@ def draw(results):
     figure, axes = plt.subplots(len(widths), 1, figsize=(suite.WIDTH, 1.7 * len(widths) + 0.4), sharex=True,
                                 sharey=True, squeeze=False, constrained_layout=True)
     for N, ax in zip(widths, axes[:, 0]):
-        for contender, (label, fill, shift) in KERNELS.items():
+        for contender, (lab, shift) in KERNELS.items():
             for i, zeros in enumerate(sparsities):
                 speedup = [dense[problem] / ms for problem, ms in own.get(contender, {}).items()
                            if problem[:2] == (N, zeros) and problem in dense]
                 if speedup:
-                    _strip(ax, i + shift, speedup, fill, label)
+                    _strip(ax, i + shift, speedup, lab)
         for i, zeros in enumerate(sparsities):
             if zeros in published:
                 ax.plot([i], [published[zeros]["value"]], **suite.PUBLISHED_DOT,
@@ -51,16 +50,14 @@ def draw(results):
     return figure
 
 
-def _strip(ax, x, speedup, fill, label):
+def _strip(ax, x, speedup, lab):
     """The speedups of one kernel at one sparsity: a point each, a box if many, and what they come to."""
     many = len(speedup) >= BOXES
     if many:
         ax.boxplot(speedup, positions=[x], widths=0.3, whis=(0, 100), manage_ticks=False, zorder=4,
                    medianprops={"color": "black"})
     spread = [x + 0.03 * (i % 9 - 4) * (len(speedup) > 1) for i in range(len(speedup))]
-    ax.plot(spread, speedup, **{**suite.dot(9), "markerfacecolor": fill, "markeredgecolor": suite.COLOURS[9],
-                                "markeredgewidth": 0.8, "label": label, "markersize": 2.5 if many else 5,
-                                "rasterized": many})  # an SVG of a thousand points would be large
+    ax.plot(spread, speedup, **{**suite.dot(lab), "markersize": 2.5 if many else 5, "rasterized": many})  # an SVG of a thousand points would be large
     ahead = sum(ratio > 1 for ratio in speedup)
     ax.text(x, 0.99, f"{suite.geomean(speedup):.2f}\n{ahead} of {len(speedup)}", fontsize=6, ha="center", va="top",
             transform=ax.get_xaxis_transform())

@@ -1,4 +1,4 @@
-"""The gather limit: what it takes to fetch a row of B anew for every nonzero, as common/harness/limits.c has it."""
+"""The gather limit: what it takes to fetch a row of B anew for every nonzero, as common/results/bound.h has it."""
 
 import math
 
@@ -20,7 +20,7 @@ def bandwidth(limits, row_bytes, span_bytes):
 
 
 def limit_ms(limits, row):
-    """The least time of the problem of a measured row, if nothing that was fetched is used twice."""
+    """The time of gathering all rows of B of a measured row's problem, if nothing that was fetched is used twice."""
     row_bytes = 4 * suite.number(row, "N")
     gather_bytes = suite.number(row, "gather_gbs") * suite.time_of(row) * 1e6
     return gather_bytes / bandwidth(limits, row_bytes, row_bytes * suite.number(row, "cols")) * 1e-6

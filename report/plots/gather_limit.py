@@ -6,6 +6,7 @@ import suite
 from suite import plt
 
 WIDTHS = [32, 256]
+LABS = [5, 11, 99]
 
 
 def draw(results):
@@ -13,13 +14,13 @@ def draw(results):
     figure, grid = plt.subplots(1, len(WIDTHS), figsize=(suite.WIDTH, 3.4), sharex=True, sharey=True,
                                 constrained_layout=True)
     for N, ax in zip(WIDTHS, grid):
-        rows = results.rows("spmm.csv", N=N, lab=[0, 5, 10, 20], **suite.PLAIN)
+        rows = results.rows("spmm.csv", N=N, lab=[0, *LABS], **suite.PLAIN)
         graphs = suite.names(rows)
         times = suite.times(rows)
         limit = {row["dataset"]: gather.limit_ms(limits, row) for row in rows if suite.time_of(row)}
         ax.set_xscale("log")
         dots.points(ax, graphs, suite.ratios(times["best"], limit), label="cuSPARSE's best", **suite.VENDOR_DOT)
-        for lab in (5, 10, 20):
+        for lab in (lab for lab in LABS if lab in times):
             dots.points(ax, graphs, suite.ratios(times[lab], limit), lab, **suite.dot(lab))
         ax.axvline(1, color="black", linewidth=0.8, zorder=1)
         dots.lines(ax, graphs)

@@ -1,11 +1,13 @@
 #!/usr/bin/python3
 """The RNN problems: speedup of labs over cuSPARSE's best and default algorithm, cell by cell, and geomeans."""
+import textwrap
+
 import cases
 import suite
 from suite import plt
 from cases import rnn_axis, rnn_panel, rnn_places, summary
 
-LABS = [5, 6, 7, 10]
+LABS = [5, 6, 7, 12, 21, 99]
 VENDORS = {"best": "cuSPARSE's best", "default": "cuSPARSE's default"}
 
 
@@ -28,7 +30,8 @@ def draw(results):
             rnn_panel(next(panels), N, place, speedups, title, "cuSPARSE", published)
         whole.append(f"{title}: " + "; ".join(f"lab {lab} {summary(speedup)}" for lab, speedup in every.items()))
     rnn_axis(axes[-1], labels)
-    figure.suptitle("all problems, geomean and ahead, over " + "\nover ".join(whole), fontsize=7)
+    figure.suptitle("all problems, geomean and ahead, over " + "\nover ".join(
+        textwrap.fill(line, 110) for line in whole), fontsize=7)
     return figure
 
 

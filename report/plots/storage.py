@@ -6,14 +6,18 @@ import suite
 from suite import plt
 from cases import ROOT
 
-LAB_9 = {"color": suite.COLOURS[9], "marker": suite.MARKERS[9]}
+
+def _look(lab, **more):
+    return {"color": suite.COLOURS[lab], "marker": suite.MARKERS[lab], **more}
+
+
 LOOKS = {  # name of the format: label, look
     "dense": ("dense", {"color": "black", "linestyle": ":"}),
     "CSR": ("CSR", {"color": "#666666", "linestyle": "-.", "marker": "o"}),
     "Tiled-CSL": ("Tiled-CSL", {"color": "#666666", "linestyle": "--", "marker": "s"}),
     "SparTA": ("SparTA", {"color": "#666666", "linestyle": (0, (3, 1, 1, 1, 1, 1)), "marker": "^"}),
-    "TCA-BME": ("TCA-BME, lab 9", {"linestyle": "-", **LAB_9}),
-    "lane": ("lane-major, lab 9", {"linestyle": "--", "markerfacecolor": "white", **LAB_9}),
+    "TCA-BME": ("TCA-BME, lab 9", _look(9, linestyle="-")),
+    "lane": ("lane-major, lab 20", _look(20, linestyle="--")),
     "optimum": ("values alone", {"color": "black", "linestyle": "-"}),
 }
 

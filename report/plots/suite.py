@@ -36,8 +36,8 @@ WIDTH = 7.0  # of a figure, inches: a page's text width
 
 # A lab has one colour and one marker in all figures. Along the ladder colours go from light to dark, so they
 # keep their order in grey and for the colour-blind (viridis); markers tell neighbours apart.
-LABS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 20]
-MARKERS = dict(zip(LABS, "os^Dv<>phX*"))
+LABS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 20, 21, 99]
+MARKERS = dict(zip(LABS, "os^Dv<>phXP8HdosD*"))
 _ladder = matplotlib.colormaps["viridis_r"]
 COLOURS = {lab: _ladder(0.08 + 0.92 * i / (len(LABS) - 1)) for i, lab in enumerate(LABS)}
 VENDOR = {"color": "white", "edgecolor": "black", "hatch": "////", "linewidth": 0.5}  # bars of a vendor's
@@ -73,7 +73,7 @@ def legend(figure, *axes, **style):
     for ax in axes:
         for handle, label in zip(*ax.get_legend_handles_labels()):
             once.setdefault(label, handle)
-    style = {"ncol": len(once), "columnspacing": 1.2, "handletextpad": 0.3, **style}
+    style = {"ncol": min(len(once), 10), "columnspacing": 1.2, "handletextpad": 0.3, **style}
     figure.legend(once.values(), once, loc="lower center", bbox_to_anchor=(0.5, 1), **style)
 
 

@@ -1,8 +1,8 @@
-# cases.awk - one lab beside the vendor, problem by problem. Options: of (lab10), behind=1: only the problems
+# cases.awk - one lab beside the vendor, problem by problem. Options: of (lab99), behind=1: only the problems
 # on which the vendor's best algorithm is ahead; sparse=1: sparsity in place of names.
 
 END {
-    if (of == "") of = "lab10"
+    if (of == "") of = "lab99"
     if (!(of in is_known)) nothing(of)
     printf "| %s | N | %s, us | default, us | best, us (which) |", sparse ? "sparsity" : "matrix", heading(of)
     if ("dense" in is_known) printf " dense, us |"

@@ -1,4 +1,4 @@
-# prepare.awk - what preparing costs, and after how many products it has paid. Options: of (lab10).
+# prepare.awk - what preparing costs, and after how many products it has paid. Options: of (lab99).
 
 # Runs after which `of` with its preparation is ahead of `other` with its own.
 function paid(other,    saved, cost) {
@@ -10,7 +10,7 @@ function paid(other,    saved, cost) {
 }
 
 END {
-    if (of == "") of = "lab10"
+    if (of == "") of = "lab99"
     if (!(of in is_known)) nothing(of)
     printf "| matrix | N | prepare of %s, ms | its product, ms | prepare, in products |", heading(of)
     print " best of cuSPARSE | its prepare, ms | runs to be ahead of default | runs to be ahead of best |"

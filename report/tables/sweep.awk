@@ -1,4 +1,4 @@
-# sweep.awk - the fastest of all settings of a lab, beside the setting its rule chooses. Options: lab.
+# sweep.awk - the fastest of all settings of a sweep, beside the setting that a lab's rule chooses. Options: lab.
 
 # Remembers the words of settings. What all that are shown have in common stands once, below the table.
 function learn(settings,    n, i, word) {
@@ -18,10 +18,10 @@ function particular(settings,    n, i, word, text) {
 }
 
 END {
-    if (!num_swept) nothing("lab " lab " with --sweep")
+    if (!num_swept) nothing("a sweep")
     for (i = 1; i <= num_swept; i++) {
         learn(sweep_tuning[swept[i]])
-        if (rule_ms(swept[i])) { ruled++; learn(tuning[swept[i], "lab" lab]) }
+        if (rule_ms(swept[i])) { ruled++; learn(rule_setting(swept[i])) }
     }
     print "| case | settings | best setting | best, us |" (ruled ? " rule's setting | rule, us | rule's share |" : "") \
         " cuSPARSE best, us | best over it |"
@@ -33,7 +33,7 @@ END {
         vendor = time_of(key, "best")
         printf "| %s (%s), %s | %d | %s | %s |", part[1], part[3], part[2], settings[key],
             particular(sweep_tuning[key]), us(sweep_best[key])
-        if (ruled) printf " %s | %s | %s |", share ? particular(tuning[key, "lab" lab]) : "not measured",
+        if (ruled) printf " %s | %s | %s |", share ? particular(rule_setting(key)) : "not measured",
             us(rule_ms(key)), share ? sprintf("%.1f %%", 100 * share) : "-"
         printf " %s | %s |\n", us(vendor), vendor ? show_ratio(vendor / sweep_best[key]) : "-"
     }

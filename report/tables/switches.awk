@@ -23,7 +23,7 @@ function turned(    s, found, count) {
     return count < 2 ? found : count == switches ? "bare" : ""
 }
 
-is_swept() {
+is_swept() && get("lab") == lab {
     if (!switches) {
         switches = read_settings(full, name, on)
         read_settings(off, name, off_value)

@@ -19,7 +19,7 @@ END {
             key = part[1] SUBSEP widths[w] SUBSEP part[3]
             own = time_of(key, of)
             other = time_of(key, over)
-            printf " %s | %s |", us(own), own && other ? show_ratio(other / own) : "-"
+            printf " %s | %s |", us(own), !own ? "-" : other ? show_ratio(other / own) : "not measured"
         }
         print ""
     }

@@ -68,7 +68,9 @@ static spmm_contender plain = {
 SPMM_REGISTER(plain)
 
 static spmm_contender faulty = {
-    .base = {.lab = 2, .name = "faulty", .summary = "$FAULT"}, .prepare = prepare, .run = run};
+    .base = {.lab = 2, .after = 1, .name = "faulty", .summary = "$FAULT"},
+    .prepare = prepare,
+    .run = run};
 
 __attribute__((constructor)) static void register_faulty(void)
 {

@@ -1,5 +1,7 @@
 # The starter and the grader: what a student gets, what a submission earns, what is refused, what stays
-# when the grader is stopped. tests/cheats has those that want more than they earn.
+# when the grader is stopped. tests/cheats has those that want more than they earn. The Makefile reads
+# the next line, and builds the runners.
+# Grades labs: 1 3
 
 # shellcheck disable=SC2030,SC2031,SC2154
 
@@ -35,7 +37,7 @@ points() { jq "[.tests[] | select($1) | .score] | add // 0" "$json"; }
 
 # refused TEXT: the submission in $mine gets nothing, for this reason.
 refused() {
-    grade 1 "$mine" --plan "$small"
+    grade 1 "$mine" --rubric "$small"
     [ "$(jq .score "$json")" = 0 ]
     jq -r '.tests[0].output' "$json" | grep -F "refused: " | grep -F "$1"
 }
@@ -62,6 +64,14 @@ answer() {
         <(cd "$BATS_TEST_TMPDIR/again" && find . -printf '%p %m %t\n' | sort)
 }
 
+@test "starter: that of an unpacked archive is the same, too" {
+    mkdir "$BATS_TEST_TMPDIR/archive"
+    scripts/source-files | tar -cT - | tar -xC "$BATS_TEST_TMPDIR/archive"
+    touch "$BATS_TEST_TMPDIR/archive/lab1"
+    "$BATS_TEST_TMPDIR/archive/scripts/starter" "$BATS_TEST_TMPDIR/again"
+    diff -r "$starter" "$BATS_TEST_TMPDIR/again"
+}
+
 @test "starter: every region is a TODO that names the step, and nothing of its contents is left" {
     for file in labs/*/*.cu labs/*/*.cuh; do
         grep -q 'BEGIN STUDENT' "$file" || continue
@@ -74,9 +84,10 @@ answer() {
 @test "starter: neither the grader, nor its targets, nor measured rows, nor tests with kernels" {
     [ ! -e "$starter/common/grader" ]
     [ -z "$(find "$starter" -name 'grade*' -o -name targets.tsv)" ]
-    diff <(cd "$starter/report" && find . -type f | sort) <(cd report && ls -d ./plans/* ./results/*/limits.tsv)
+    diff <(cd "$starter/report" && find . -type f | sort) <(cd report && ls -d ./plans/* ./resources.tsv ./results/*/limits.tsv)
     [ -z "$(find "$starter/tests" -name '*.cu' -o -name 'cheats')" ]
-    run ! grep -qE '^(grade|starter|ladder|leaderboard|plots|report|predictions)' "$starter/Makefile"
+    run ! grep -qE '^(grade|starter|ladder|leaderboard|plots|report|predictions)' "$starter/Makefile" "$starter"/mk/*.mk
+    [ ! -e "$starter/mk/grader.mk" ] && [ ! -e "$starter/mk/report.mk" ]
     for lab in labs/*/; do [ -f "$starter/${lab}answers.txt" ]; done
 }
 
@@ -172,7 +183,7 @@ answer() {
 @test "grade: mutants get nothing for results" {
     local file bug
     for bug in rows:LAST_ROW_DROPPED rows:NO_BARRIER_AFTER_READING roma:MASKED_READ_ROW_0 \
-        parts:COUNTER_NOT_RESET; do
+        chunks:COUNTER_NOT_RESET; do
         file=${bug%:*} bug=${bug#*:}
         grep -q "MUTANT($bug, " "tests/mutants/$file.cu"
         rm -rf "$mine"
@@ -182,7 +193,7 @@ answer() {
         # The chosen one is lab 1 here.
         sed -i "s/\.lab = [A-Za-z_]*,/.lab = __builtin_strcmp(#bug, \"$bug\") ? 100 : 1,/
             1,/^#include/s/^#include/#include \"ops\/spmm.h\"\n&/" "$mine/lab.cu" "$mine/mutant.h"
-        grade 1 "$mine" --plan "$small"
+        grade 1 "$mine" --rubric "$small"
         echo "$file $bug: $output"
         [ "$(points '.name == "build"')" = 10 ]
         [ "$(points '.name | startswith("correct shapes")')" = 0 ]
@@ -194,16 +205,16 @@ answer() {
     cp tests/cheats/replays/lab.cu tests/cheats/honest.* "$mine"
     printf '%s\n' '10 time rand:rows=60,deg=5 33 0.3 0.95' '10 build' \
         '10 correct rand:rows=60,deg=5 33' >"$BATS_TEST_TMPDIR/plan"
-    grade 1 "$mine" --plan "$BATS_TEST_TMPDIR/plan" --rehearse
+    grade 1 "$mine" --rubric "$BATS_TEST_TMPDIR/plan" --rehearse
     jq -e '.score == 10 and .tests[0].max_score == 10 and .leaderboard == [] and
         (.tests[0].output | contains("no time counts"))' "$json"
 }
 
 @test "grade: the same submission gets the same points, whatever the secret" {
     take_lab1
-    grade 1 "$mine" --plan "$small"
+    grade 1 "$mine" --rubric "$small"
     cp "$json" "$json.first"
-    grade 1 "$mine" --plan "$small" --seed 7
+    grade 1 "$mine" --rubric "$small" --seed 7
     diff <(jq '[.tests[] | .name, .score]' "$json.first") <(jq '[.tests[] | .name, .score]' "$json")
 }
 
@@ -212,7 +223,7 @@ answer() {
     cp labs/01_row_per_thread/lab.cu "$mine/labs/01_row_per_thread"
     echo '#error "not this one"' >"$mine/common/ops/spmm.h"
     printf 'all:\n\ttouch %s\n' "$BATS_TEST_TMPDIR/harm" >"$mine/Makefile"
-    grade 1 "$mine" --plan "$small"
+    grade 1 "$mine" --rubric "$small"
     [ "$(points true)" = 70 ]
     [ ! -e "$BATS_TEST_TMPDIR/harm" ]
 }
@@ -257,7 +268,7 @@ answer() {
     run "$OUT/grade" 77 labs
     [ "$status" -eq 2 ] && [[ $output == "grade: there is no lab 77"* ]]
     printf '10\tbuild\n10\tcorect\tshapes\t1\n' >"$BATS_TEST_TMPDIR/plan"
-    run "$OUT/grade" 1 labs --plan "$BATS_TEST_TMPDIR/plan"
+    run "$OUT/grade" 1 labs --rubric "$BATS_TEST_TMPDIR/plan"
     [ "$status" -eq 2 ] && [[ $output == *"plan:2: not a test"* ]]
     run "$OUT/grade" 1 labs --cuda-home /nowhere
     [ "$status" -eq 2 ] && [ "$output" = "grade: /nowhere: no such folder" ]
@@ -270,7 +281,7 @@ answer() {
     cp tests/cheats/loops_for_ever/lab.cu tests/cheats/honest.* "$mine"
     local work
     work=$(mktemp -u) # others may pass through /tmp
-    "$OUT/grade" 1 "$mine" --plan "$small" --json "$json" --work "$work" >/dev/null 3>&- &
+    "$OUT/grade" 1 "$mine" --rubric "$small" --json "$json" --work "$work" >/dev/null 3>&- &
     local pid=$! i
     for ((i = 0; i < 300; i++)); do
         [ -e "$json" ] && break
@@ -291,12 +302,12 @@ answer() {
     mkdir -p "$class/ada" "$class/bob"
     cp labs/01_row_per_thread/lab.cu "$class/ada"
     cp -r "$starter/labs/01_row_per_thread/." "$class/bob"
-    run -0 scripts/grade-all "$OUT/grade" 1 "$class" --plan "$small"
+    run -0 scripts/grade-all "$OUT/grade" 1 "$class" --rubric "$small"
     [ "$(wc -l <"$class.lab1/class.csv")" -eq 3 ]
     grep -q '^"ada",70,70,10,10,' "$class.lab1/class.csv"
     grep -q '^"bob",10,70,10,0,' "$class.lab1/class.csv"
     [ "$(cat "$class.lab1/leaderboard.csv")" = "$(printf 'rank,student,speed,score\n1,ada,,70\n2,bob,,10')" ]
-    run -0 scripts/grade-all "$OUT/grade" 1 "$class" --plan "$small"
+    run -0 scripts/grade-all "$OUT/grade" 1 "$class" --rubric "$small"
     [[ $output == *"ada: graded before"* ]]
 }
 
@@ -305,7 +316,7 @@ answer() {
 @test "new-lab: a lab that is listed, builds, fails, and has a handout to the template" {
     local tree=$BATS_TEST_TMPDIR/tree
     mkdir "$tree"
-    cp -rp Makefile config.mk scripts common labs "$tree"
+    cp -rp Makefile config.mk mk scripts common labs "$tree"
     mkdir -p "$tree/build" "$tree/tests"
     cp -rp tests/kernels "$tree/tests"
     cp -rp "$OUT" "$tree/build"

@@ -89,7 +89,7 @@ fails() {
 @test "counters in CSV and JSON: the columns of every row, and the kernels" {
     simt_only
     looks 0 ./lab5 "$TINY" 32 --counters --csv rows.csv --json rows.json
-    [ "$(jq -r .schema rows.json)" = 1 ]
+    [ "$(jq -r .schema rows.json)" = 2 ]
     # As the rows of a run without instruments, but for what is nested.
     ./lab5 "$TINY" 32 --csv plain.csv
     [ "$(head -n 1 rows.csv)" = "$(head -n 1 plain.csv)" ]
@@ -147,7 +147,7 @@ fails() {
     [[ $output == *"estimate, not a measurement: "*"NVIDIA H200"* ]]
     [ "$(jq '[.rows[] | .predicted_ms > 0 and .predicted_limit != ""] | all' rows.json)" = true ]
     [ "$(jq -r '.rows[].prediction.is' rows.json | sort -u)" = "an estimate, not a measurement" ]
-    [ "$(jq '[.rows[] | .median_ms, .prepare_ms, .gflops, .roofline_share, .speedup_lab_before] |
+    [ "$(jq '[.rows[] | .median_ms, .prepare_ms, .gflops, .bound_ms, .speedup_lab_before] |
         map(select(. != null)) | length' rows.json)" -eq 0 ]
 }
 
@@ -180,7 +180,7 @@ fails() {
 @test "--racecheck finds nothing where a block prepares long rows" {
     simt_only
     for blocks in 64 0; do
-        looks 0 "$PROGRAMS/lab20" weights:rows=34,cols=4200,sparsity=0.5 1 --set "FAMILY=0,BLOCKS=$blocks" \
+        looks 0 "$PROGRAMS/lab13" weights:rows=34,cols=4200,sparsity=0.5 1 --set "BLOCKS=$blocks" \
             --vs none --racecheck
         [[ $output == *$'\nracecheck: nothing found'* ]]
     done
@@ -416,41 +416,43 @@ END
     fails 3 "none.csv: no such rows; make resources measures them" "$ROOT/scripts/resources-table" none.csv
 }
 
-# A GPU's lab20 and lab9, which know two graphs, and an ncu to which a case is one metric, slow or a failure.
+# A GPU's lab99 and lab20, which know two graphs and matrices of language models, and an ncu to which a case is
+# one metric, slow or a failure.
 @test "the report's cases one by one: what fails is said, what is there is kept" {
     simt_only
     fails 77 "measure-resources: no GPU" "$ROOT/scripts/measure-resources" "$PROGRAMS" out.csv
     mkdir -p gpu
-    cat >gpu/lab20 <<'END'
+    cat >gpu/lab99 <<'END'
 #!/bin/sh
 case $* in
---version) printf 'lab20, commit 1, backend cuda\nfolder: fake\n' ;;
+--version) printf 'lab99, commit 1, backend cuda\nfolder: fake\n' ;;
 "set:graphs 32,256 "*--cells) printf '%s\n' dataset,N,spec a,32,a a,256,a b,32,b b,256,b ;;
+llm.*" 8,16,32 "*--cells) printf '%s\n' N,spec "8,$1" "16,$1" "32,$1" ;;
 esac
 END
-    chmod +x gpu/lab20
-    cp gpu/lab20 gpu/lab9
+    chmod +x gpu/lab99
+    cp gpu/lab99 gpu/lab20
     tool ncu <<END
-while [ "\${1##*/}" != lab20 ] && [ "\${1##*/}" != lab9 ]; do shift; done
+while [ "\${1##*/}" != lab99 ] && [ "\${1##*/}" != lab20 ]; do shift; done
 echo "\$*" >>"$PWD/asked"
 case \$FAIL,\$2,\$3 in
 slow,b,32) sleep 30 ;;
 dead,b,32) echo "==ERROR== no such kernel"; exit 1 ;;
 esac
 name=spmm_gather_kernel
-[ "\${1##*/}" = lab20 ] || name=spmm_lane_major_kernel
+[ "\${1##*/}" = lab99 ] || name=spmm_lane_major_kernel
 dataset=\$2 N=\$3
 while [ \$# -gt 1 ]; do shift; done
 printf 'dataset,origin,N,device,driver,toolkit,commit\n%s,real,%s,GPU,1,2,c\n' "\$dataset" "\$N" >"\$1"
 printf '"ID","Kernel Name","gpu__time_duration.sum"\n"","","ns"\n"0","void %s<1, 2>(int)","1,000"\n' "\$name"
 END
     export PATH=$fake:$PATH
-    FAIL=slow LIMIT=1 ONLY=lab20 run --separate-stderr -4 "$ROOT/scripts/measure-resources" gpu out.csv
+    FAIL=slow LIMIT=1 ONLY=lab99 run --separate-stderr -4 "$ROOT/scripts/measure-resources" gpu out.csv
     echo "$stderr"
-    [[ $stderr == *"measure-resources: lab20 b N=32: no rows: stopped after 1 s"* ]]
+    [[ $stderr == *"measure-resources: lab99 b N=32: no rows: stopped after 1 s"* ]]
     [[ $stderr == *"3 cases measured, 0 kept, 1 without rows: out.csv" ]]
-    FAIL=dead ONLY=lab20 run --separate-stderr -4 "$ROOT/scripts/measure-resources" gpu out.csv
-    [[ $stderr == *"lab20 b N=32: no rows: status 4: ==ERROR== no such kernel"* ]]
+    FAIL=dead ONLY=lab99 run --separate-stderr -4 "$ROOT/scripts/measure-resources" gpu out.csv
+    [[ $stderr == *"lab99 b N=32: no rows: status 4: ==ERROR== no such kernel"* ]]
     [[ $stderr == *"0 cases measured, 3 kept (commit c), 1 without rows: out.csv" ]]
     sed -i '2s/c$/b/' out.csv
     run --separate-stderr -0 "$ROOT/scripts/measure-resources" gpu out.csv
@@ -460,8 +462,8 @@ END
 $(printf 'llm.%s,8 llm.%s,16 llm.%s,32 ' 28672x8192-random-0.{5,5,5} 28672x8192-random-0.{7,7,7} 8192x8192-random-0.{6,6,6})" ]
     [ ! -e out.csv.new ]
     ONLY=lab3 fails 2 "no case has lab3 in it" "$ROOT/scripts/measure-resources" gpu out.csv
-    grep -q -- "gpu/lab9 llm.8192x8192-random-0.6 16 --precision fp16 --vs none --bench-only" asked
-    grep -q -- "gpu/lab20 a 256 --precision fp32 --vs none --bench-only" asked
+    grep -q -- "gpu/lab20 llm.8192x8192-random-0.6 16 --precision fp16 --vs none --bench-only" asked
+    grep -q -- "gpu/lab99 a 256 --precision fp32 --vs none --bench-only" asked
     run --separate-stderr -0 "$ROOT/scripts/measure-resources" gpu # in the folder of the GPU
     [ "$(sort report/results/fake/resources.csv)" = "$(sort out.csv)" ]
     run --separate-stderr -0 "$ROOT/scripts/resources-table" out.csv

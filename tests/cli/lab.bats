@@ -152,6 +152,7 @@ AWK
         name=${n#*_}
         n=${n%%_*}
         [[ $output =~ "  lab${n#0} "\ *"$name"\ +[^\ ] ]]
+        [ "$(sed -nE "s/^  lab${n#0} .*\(after lab([0-9]+)\)$/\1/p" <<<"$output")" = "$("$ROOT/scripts/parent-of" "${n#0}")" ]
     done
     [ "$(grep -c '^  lab[0-9]' <<<"$output")" -eq 5 ]
     [[ $output =~ "        D = "[0-9] ]]
@@ -199,7 +200,7 @@ AWK
 
 @test "CSV and JSON have the same columns and the same rows" {
     succeeds ./lab2 "$TINY" 3,4 --csv rows.csv --json rows.json
-    [ "$(jq -r '.schema' rows.json)" = 1 ]
+    [ "$(jq -r '.schema' rows.json)" = 2 ]
     [ "schema,$(jq -r '.rows[0] | keys_unsorted | join(",")' rows.json)" = "$(head -n 1 rows.csv)" ]
     [ "$(jq '[.rows[] | keys_unsorted] | unique | length' rows.json)" -eq 1 ]
     local rows
@@ -218,7 +219,7 @@ AWK
 @test "without a GPU no row has a time" {
     simt_only
     succeeds ./lab5 "$TINY" --json -
-    [ "$(jq '[.rows[] | .median_ms, .prepare_ms, .gflops, .gather_gbs, .roofline_share,
+    [ "$(jq '[.rows[] | .median_ms, .prepare_ms, .gflops, .gather_gbs, .bound_ms, .gather_share,
         .speedup_vendor_best, .speedup_lab_before] | map(select(. != null)) | length' \
         <<<"$output")" -eq 0 ]
     [ "$(jq '[.rows[] | .worst_error] | map(select(. == null)) | length' <<<"$output")" -eq 0 ]
@@ -466,7 +467,7 @@ AWK
 
 @test "rows on standard output are alone there" {
     succeeds ./lab1 "$TINY" --csv -
-    [[ ${lines[0]} == schema,lab,* && $output != *PASS* ]]
+    [[ ${lines[0]} == schema,operation,lab,* && $output != *PASS* ]]
     succeeds ./lab1 "$TINY" --json - --csv rows.csv
     [ "$(jq '.rows | length' <<<"$output")" -eq $(($(wc -l <rows.csv) - 1)) ]
 }

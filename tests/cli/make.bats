@@ -23,7 +23,7 @@ setup() {
     fake=$BATS_TEST_TMPDIR/fake
     mkdir -p "$tree/tests/cli" "$tree/datasets" "$fake/bin"
     cd "$ROOT" || return
-    cp -rp Makefile config.mk scripts common labs "$tree"
+    cp -rp Makefile config.mk mk scripts common labs "$tree"
     cp -p datasets/convert.c "$tree/datasets"
     cd "$tree" || return
     object=build/simt/common/matrix/status.c.o # small, and it depends on little
@@ -82,7 +82,7 @@ refuses() {
     [ "$(grep -cE '^(# )?[A-Za-z0-9-]+:.*## ' Makefile)" -gt 8 ]
     while IFS= read -r target; do
         grep -qE "^  $target  +[A-Z]" <<<"$output" || { echo "no target $target"; false; }
-    done < <(sed -nE 's/^(# )?([A-Za-z0-9-]+):.*## .*/\2/p' Makefile)
+    done < <(sed -nE 's/^(# )?([A-Za-z0-9-]+):.*## .*/\2/p' Makefile mk/*.mk labs/*/lab.mk)
     [ "$(grep -c '?=' config.mk)" -gt 4 ]
     while read -r name default; do
         grep -qE "^  $name=$default  +[^ ]" <<<"$output" || { echo "no knob $name"; false; }
@@ -92,8 +92,8 @@ refuses() {
 
 @test "every target that a user may call has a text" {
     while read -r target; do
-        [ "$target" = FORCE ] || grep -qE "^$target:.*## " Makefile || { echo "$target"; false; }
-    done < <(sed -n 's/^\.PHONY: //p' Makefile | tr ' ' '\n')
+        [ "$target" = FORCE ] || grep -qE "^$target:.*## " Makefile mk/*.mk labs/*/lab.mk || { echo "$target"; false; }
+    done < <(sed -n 's/^\.PHONY: //p' Makefile mk/*.mk labs/*/lab.mk | tr ' ' '\n')
 }
 
 # ---- the backend ---------------------------------------------------------------------------------
@@ -162,10 +162,11 @@ refuses() {
 
 @test "what a lab defines is its own: the linker would give equal names of two labs one body" {
     [ "$TESTED" = simt ] || skip "nvcc keeps its kernels local"
-    for lab in "$BUILT"/labs/*/lab.cu.o; do
-        run -0 nm --defined-only --extern-only "$lab"
-        [ -z "$output" ]
-    done
+    # Weak symbols are what the linker merges; other equal names it refuses.
+    for lab in labs/*/lab.cu; do
+        nm --defined-only --extern-only "$BUILT/$lab.o" | awk '$2 ~ /[WVu]/ && !/DW.ref|_ZNSt/ { print $3 }' | sort -u
+    done | sort | uniq -d >"$BATS_TEST_TMPDIR/twice"
+    diff /dev/null "$BATS_TEST_TMPDIR/twice"
 }
 
 # ---- settings ------------------------------------------------------------------------------------
@@ -250,7 +251,7 @@ link_line() {
     cp -rp "$BUILT/common" "$BUILT/labs" "$BUILT/settings" build/simt
     cp -rp "$BUILT/traced/common" "$BUILT/traced/labs" build/simt/traced
     cp -rp labs/02_warp_per_row labs/42_copy
-    sed -i 's/\.lab = 2, \.name = "[a-z_]*"/.lab = 42, .name = "copy"/
+    sed -i 's/\.lab = 2,/.lab = 42,/; s/\.name = "[a-z_]*"/.name = "copy"/
             s/lab2/lab42/; s/spmm_[a-z_]*_kernel/spmm_copy_kernel/' labs/42_copy/lab.cu
     # As the objects were built, lest all of them are built again.
     werror=$(grep -c -- ' -Werror' build/simt/settings || true)
@@ -279,8 +280,58 @@ link_line() {
 }
 
 @test "a lab that is not there" {
-    run --separate-stderr -2 make BACKEND=simt lab99
-    [[ $stderr == *"No rule to make target 'lab99'"* ]]
+    run --separate-stderr -2 make BACKEND=simt lab98
+    [[ $stderr == *"No rule to make target 'lab98'"* ]]
+}
+
+# ---- files and their commit ----------------------------------------------------------------------
+
+# repository FOLDER: makes the folder one, of what it holds, whatever this user's git is set to.
+repository() {
+    command -v git >/dev/null || skip "git is missing"
+    unset "${!GIT_@}"
+    export HOME=$BATS_TEST_TMPDIR GIT_CONFIG_NOSYSTEM=1
+    git init -q "$1"
+    git -C "$1" add .
+    git -C "$1" -c user.name=x -c user.email=x commit -q --allow-empty -m x
+}
+
+# commit_is TEXT: what programs built here would say.
+commit_is() {
+    make BACKEND=simt build/simt/generated/commit.h >/dev/null
+    grep -qxF "#define COMMIT \"$1\"" build/simt/generated/commit.h
+}
+
+@test "the commit is that of this tree, with a mark where it is edited, else unknown" {
+    commit_is unknown
+    printf '*\n' >"$BATS_TEST_TMPDIR/.gitignore"
+    repository "$BATS_TEST_TMPDIR" # of something else, around this tree
+    commit_is unknown
+    repository .
+    commit_is "$(git rev-parse --short=12 HEAD)"
+    echo >>config.mk
+    commit_is "$(git rev-parse --short=12 HEAD)-dirty"
+    printf '#!/bin/sh\nexit 127\n' >"$fake/bin/git" # as if there were none
+    chmod +x "$fake/bin/git"
+    PATH=$fake/bin:$PATH commit_is unknown
+}
+
+@test "the project's files are those that git tracks, elsewhere all that it does not ignore" {
+    mkdir -p small/scripts small/build small/labs/__pycache__ small/datasets/data
+    cp Makefile "$ROOT/.gitignore" small
+    cp scripts/source-files small/scripts
+    cd small || return
+    touch lab3 labs/lab3 build/x labs/__pycache__/x datasets/data/x
+    local project=$'.gitignore\nMakefile\nlabs/lab3\nscripts/source-files'
+    [ "$(scripts/source-files)" = "$project" ]
+    printf '*\n' >"$BATS_TEST_TMPDIR/.gitignore"
+    repository "$BATS_TEST_TMPDIR"
+    [ "$(scripts/source-files)" = "$project" ]
+    repository .
+    touch new
+    [ "$(scripts/source-files)" = "$project" ]
+    [ "$(scripts/source-files --new)" = "${project/scripts/new$'\n'scripts}" ]
+    run -2 scripts/source-files --old
 }
 
 # ---- format --------------------------------------------------------------------------------------
@@ -291,8 +342,8 @@ link_line() {
         command -v $tool >/dev/null || skip "$tool is missing"
     done
     mkdir -p small/scripts
-    cp scripts/check-format small/scripts
-    cp "$ROOT/.clang-format" small
+    cp scripts/check-format scripts/source-files small/scripts
+    cp "$ROOT"/.clang-format "$ROOT"/.gitignore small
     cd small || return
     cat >right.cu <<'END'
 template <class T> struct pair {
@@ -316,7 +367,7 @@ END
         '(*p) = {.second = 2}; // {' $'*p = {\n.second = 2};' $'*p =\n{.second = 2};'; do
         printf '// clang-format off\ntemplate <class T> void g(pair<T> *p) {\n%s\n}\n' "$form" >wrong.cu
         run -1 scripts/check-format
-        [[ $output == "./wrong.cu:"*"name the type, too"* ]] || { echo "$form: $output"; return 1; }
+        [[ $output == "wrong.cu:"*"name the type, too"* ]] || { echo "$form: $output"; return 1; }
         [ "${#lines[@]}" -eq 2 ]
     done
 }
@@ -340,13 +391,22 @@ END
     [[ $output == *"+++ labs/05_split_rows/segments.h"* ]]
 }
 
-@test "diff of a lab that is not there, or has none before it" {
+@test "diff is with the lab that a lab grows out of, whatever lies between" {
+    run -0 make diff LAB=6
+    [ "${lines[0]}" = "--- labs/04_tuning/lab.cu" ]
+    [[ $output == *"+++ labs/06_roma/lab.cu"* && $output != *05_split_rows* ]]
+    [ "$(scripts/parent-of 6)" = 4 ]
+    [ -z "$(scripts/parent-of 1)$(scripts/parent-of 98)" ]
+    [ "$(scripts/parent-of | head -n 2)" = "2 1"$'\n'"3 2" ]
+}
+
+@test "diff of a lab that is not there, or grows out of none" {
     refuses "diff-lab: which lab? (make diff LAB=3)" scripts/diff-lab
     refuses "diff-lab: which lab?" scripts/diff-lab three
-    refuses "diff-lab: no lab 99 with a lab before it" scripts/diff-lab 99
-    refuses "diff-lab: no lab 1 with a lab before it" scripts/diff-lab 1
-    run ! make diff LAB=99
-    [ "${lines[0]}" = "diff-lab: no lab 99 with a lab before it (see labs/)" ]
+    refuses "diff-lab: there is no lab 98 (see labs/)" scripts/diff-lab 98
+    refuses "diff-lab: lab 1 grows out of no other lab" scripts/diff-lab 1
+    run ! make diff LAB=98
+    [ "${lines[0]}" = "diff-lab: there is no lab 98 (see labs/)" ]
 }
 
 # ---- the runner of the tests ---------------------------------------------------------------------

@@ -14,7 +14,7 @@ setup() {
     esac
     [ -x "$PROGRAMS/lab8" ] || skip "$PROGRAMS/lab8 is not built"
     cd "$BATS_TEST_TMPDIR" || return
-    ln -s "$PROGRAMS/lab8" "$PROGRAMS/lab9" "$PROGRAMS/lab10" .
+    ln -s "$PROGRAMS/lab8" "$PROGRAMS/lab20" "$PROGRAMS/lab21" "$PROGRAMS/lab99" .
     unset SPMM_DATA_DIR
     export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/cache
 }
@@ -78,39 +78,39 @@ rows_of() {
 }
 
 # Of 132 blocks each has several groups: what slots give in one is not overwritten by the next.
-@test "lab 9: nothing found where slots share a strip and blocks have several groups" {
+@test "lab 20: nothing found where slots share a strip and blocks have several groups" {
     [ "${BACKEND:-simt}" = simt ] || skip "instruments are of the CPU backend"
-    [ -x lab9 ] || skip "$PROGRAMS/lab9 is not built"
+    [ -x lab20 ] || skip "$PROGRAMS/lab20 is not built"
     for ways in 2 4; do
-        ./lab9 weights:rows=40000,cols=64,sparsity=0.99 8 --vs none --set WAYS=$ways --precision fp16 --memcheck --racecheck
+        ./lab20 weights:rows=40000,cols=64,sparsity=0.99 8 --vs none --set WAYS=$ways --precision fp16 --memcheck --racecheck
     done
 }
 
-# family PRECISION DATASET N: whose kernel lab 10 runs.
-family() {
-    ./lab10 "$2" "$3" --precision "$1" --check-only --vs none --json rows.json >/dev/null
-    jq -r '.rows[0].tuning' rows.json | grep -o 'FAMILY=[0-9]*'
+# kernel PRECISION DATASET N: which kernel lab 99's rule takes.
+kernel() {
+    ./lab99 "$2" "$3" --precision "$1" --check-only --vs none --json rows.json >/dev/null
+    jq -r '.rows[0].tuning' rows.json | grep -o '^KERNEL=[a-z_]*'
 }
 
-@test "lab 10: fragments for pruned weights where they fit, lab 8 for all others" {
-    [ -x lab10 ] || skip "$PROGRAMS/lab10 is not built"
+@test "lab 99: fragments for pruned weights in 16 bits where they fit, lab 8 for all others" {
+    [ -x lab99 ] || skip "$PROGRAMS/lab99 is not built"
     weights=weights:rows=512,cols=512,sparsity=0.7
-    [ "$(family fp16 $weights 64)" = FAMILY=2 ]
-    [ "$(family bf16 $weights 64)" = FAMILY=2 ]
-    [ "$(family fp16 $weights 33)" = FAMILY=8 ]
-    [ "$(family fp16 rand:rows=500,deg=9,skew=1.2 64)" = FAMILY=8 ]
+    [ "$(kernel fp16 $weights 64)" = KERNEL=row_fragments ]
+    [ "$(kernel bf16 $weights 64)" = KERNEL=row_fragments ]
+    [ "$(kernel fp16 $weights 33)" = KERNEL=mixed ]
+    [ "$(kernel fp16 rand:rows=500,deg=9,skew=1.2 64)" = KERNEL=mixed ]
     if [ "${BACKEND:-simt}" = simt ]; then
-        ./lab10 $weights 24,34 --vs none --set FAMILY=2,PANEL=32,SPLIT=2 --precision fp16 --memcheck --racecheck
+        ./lab21 $weights 24,34 --vs none --set PANEL=32,SPLIT=2 --precision fp16 --memcheck --racecheck
     fi
 }
 
-@test "lab 10: few rows go to tiles, subwarps or bins, by how many, how long and how wide" {
-    [ -x lab10 ] || skip "$PROGRAMS/lab10 is not built"
-    [ "$(family fp32 weights:rows=512,cols=512,sparsity=0.9 256)" = FAMILY=3 ]
-    [ "$(family fp32 weights:rows=512,cols=512,sparsity=0.9,kind=magnitude,cov=0.6 256)" = FAMILY=3 ]
-    [ "$(family fp32 weights:rows=512,cols=2048,sparsity=0.9 2048)" = FAMILY=3 ]
-    [ "$(family fp32 weights:rows=64,cols=256,sparsity=0.9 256)" = FAMILY=7 ]
-    [ "$(family fp32 weights:rows=512,cols=2048,sparsity=0.98,kind=magnitude,cov=0.4 256)" = FAMILY=0 ]
-    [ "$(family fp32 weights:rows=2048,cols=512,sparsity=0.9 256)" = FAMILY=6 ]
-    [ "$(family fp32 weights:rows=2048,cols=2048,sparsity=0.9 128)" = FAMILY=6 ]
+@test "lab 99: few rows go to tiles, subwarps or bins, by how many, how long and how wide" {
+    [ -x lab99 ] || skip "$PROGRAMS/lab99 is not built"
+    [ "$(kernel fp32 weights:rows=512,cols=512,sparsity=0.9 256)" = KERNEL=b_tiles ]
+    [ "$(kernel fp32 weights:rows=512,cols=512,sparsity=0.9,kind=magnitude,cov=0.6 256)" = KERNEL=b_tiles ]
+    [ "$(kernel fp32 weights:rows=512,cols=2048,sparsity=0.9 2048)" = KERNEL=b_tiles ]
+    [ "$(kernel fp32 weights:rows=64,cols=256,sparsity=0.9 256)" = KERNEL=subwarp ]
+    [ "$(kernel fp32 weights:rows=512,cols=2048,sparsity=0.98,kind=magnitude,cov=0.4 256)" = KERNEL=length_bins ]
+    [ "$(kernel fp32 weights:rows=2048,cols=512,sparsity=0.9 256)" = KERNEL=roma ]
+    [ "$(kernel fp32 weights:rows=2048,cols=2048,sparsity=0.9 128)" = KERNEL=roma ]
 }

@@ -9,14 +9,17 @@
  */
 #include "harness/tuning.h"
 #include "harness/workbench.h"
+#include "matrix/shapes.h"
 #include "prescale.h"
-#include "shapes.h"
 #include "tensor_core.h"
 #include "tests/tap.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Contenders of these tests have numbers from here on, above all labs: a lab's kernel in other circumstances. */
+enum { FIRST_VARIANT = 100 };
 
 static const int WIDTHS[] = {1, 2, 3, 7, 8, 31, 32, 33, 64, 100, 128, 130, 256};
 /* Vectors of 8 numbers and fewer fit the first, of 1 the second, of 2 and 1 the last; none is a multiple of
@@ -28,6 +31,9 @@ enum { LARGE = 100000, WIDEST_OF_LARGE = 64 };
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
 static const options CHECK_ONLY = {.check = true, .bench = false, .seed = 1};
+
+/* Contenders that this program has room for: labs in every precision, and those of the tests. */
+enum { MOST_TESTED = 256 };
 
 /* The first failure of a lab on a shape: where and why. */
 typedef struct failure {
@@ -42,6 +48,7 @@ static void evaluate(workbench *w, const contender *c, const int *tuning, failur
     if (f->any) return;
     workbench_evaluate(w, c, tuning, &out);
     if (out.status == STATUS_OK) return;
+    if (c->unsuited && c->unsuited(w->problem)) return; /* it refuses, and nothing was run */
     f->any = true;
     tuning_text(c, tuning, setting, sizeof setting);
     snprintf(f->text, sizeof f->text, "N=%d %s: %s", w->problem->N, setting, out.message);
@@ -132,11 +139,11 @@ static bool is_tested(const contender *c)
     return c->lab && (!only_lab || c->lab == only_lab);
 }
 
-/* Contenders of these tests, with numbers above all labs: a lab's kernel in other circumstances. One column and
- * the even ones of the swept widths are enough for them: between them they have all vectors. */
+/* One column and the even ones of the swept widths are enough for variants: between them they have all
+ * vectors. */
 static bool is_tried(const contender *c, int N, bool sweep)
 {
-    const bool is_variant = c->lab >= 100;
+    const bool is_variant = c->lab >= FIRST_VARIANT;
     return !is_variant || (sweep ? N % 2 == 0 : N == 1);
 }
 
@@ -181,13 +188,14 @@ static void evaluate_labs(const csr_matrix *A, const device_info *device, int N,
 
 static void test_shape(const shape *s, const device_info *device)
 {
-    failure failures[32] = {0};
+    static failure failures[MOST_TESTED];
     csr_matrix A = {0};
     error_text error;
     if (s->make(&A, &error) != STATUS_OK) {
         tap_ok(false, "%s: %s", s->name, error.text);
         return;
     }
+    memset(failures, 0, sizeof failures);
     const bool is_large = A.nnz > LARGE;
     for (int i = 0; i < COUNT(WIDTHS); i++)
         if (!is_large || WIDTHS[i] <= WIDEST_OF_LARGE)
@@ -201,6 +209,13 @@ static void test_shape(const shape *s, const device_info *device)
         const failure *f = &failures[i++];
         tap_ok(!f->any, "lab%d %s: %s%s%s", c->lab, c->name, s->name, f->any ? ": " : "", f->text);
     }
+}
+
+/* Whether it makes dense fragments of A, for tensor cores. */
+static bool multiplies_zeros(const contender *c)
+{
+    return contender_find(c->operation, "bitmap", c->precision) == c ||
+           contender_find(c->operation, "lane_major", c->precision) == c;
 }
 
 static void test_tensor_core(const contender *c, const device_info *device)
@@ -224,29 +239,46 @@ static void test_prescale(const contender *c)
            "lab%d %s: and not into a larger one", c->lab, c->name);
 }
 
+/* ---- the ladder ------------------------------------------------------------------------------ */
+
+/* The first lab of an operation has no parent; each other one grows out of an earlier lab of the same
+ * operation, in all of its precisions. */
+static void test_parent(const contender *c)
+{
+    bool is_first = true, is_there = false;
+    for (const contender *d = contenders(); d; d = d->next) {
+        if (!d->lab || d->operation != c->operation) continue;
+        is_first &= d->lab >= c->lab;
+        is_there |= d->lab == c->after && d->lab < c->lab;
+    }
+    const bool agree = c->after == lab_parent(c->operation->name, c->lab);
+    tap_ok(agree && (is_first ? !c->after : is_there),
+           "lab%d %s: grows out of an earlier lab of its operation, or is the first: %d", c->lab,
+           c->name, c->after);
+}
+
 /* ---- the same bits every time ---------------------------------------------------------------- */
 
-/* What adds up in one order, whichever block comes last. */
+/* What adds up in one order, whichever block comes last: contenders by name, in every precision. */
 static const struct {
-    int lab, part;
+    const char *name;
     int setting[MAX_TUNABLES];
     const char *shape;
 } REPEATED[] = {
-    {9, 0, {0}, "one huge row"}, /* a row of three parts */
-    {9, 0, {3}, "one huge row"},
-    {9, 1, {2, 0, 2}, "one huge row"},
-    {9, 1, {3, 0, 4}, "one huge row"},
-    {9, 1, {4, 1, 1}, "one huge row"},
-    {10, 0, {0, 1, 32, 16, 1, 64, 0}, "one huge row"},
-    {10, 0, {0, 0, 64, 16, 1, 64, 16}, "one huge row"},
-    {10, 0, {2, 1, 32, 32, 1, 64, 0}, "one huge row"},
-    {10, 0, {2, 0, 32, 16, 4, 64, 0}, "huge first row"}, /* a panel of twelve chunks, or six */
-    {10, 0, {3, 0, 32, 16, 1, 64, 0}, "huge first row"}, /* two tiles */
-    {20, 0, {0, 32, 64, 16, 0, 1, 0, 8, 0, 512, 2}, "one huge row"},
-    {20, 0, {0, 64, 64, 0, 0, 0, 4, 1, 0, 512, 2}, "huge first row"}, /* parts in every pass */
-    {20, 0, {0, 64, 64, 0, 0, 0, 4, 1, 1, 512, 2}, "huge first row"},
-    {20, 0, {1, 32, 64, 0, 0, 0, 0, 8, 0, 512, 4}, "huge first row"}, /* two tiles */
-    {20, 0, {2, 32, 64, 0, 0, 0, 0, 8, 0, 384, 2}, "huge first row"}, /* three */
+    {"bitmap", {0}, "one huge row"}, /* a row of three splits */
+    {"bitmap", {3}, "one huge row"},
+    {"length_bins", {32, 64, 16, 0, 1, 0}, "one huge row"},
+    {"b_tiles", {32, 512, 4, 0}, "huge first row"}, /* two tiles */
+    {"b_tiles", {8, 384, 2, 0}, "huge first row"},  /* three */
+    {"column_blocks",
+     {64, 64, 0, 0, 0, 4, 1, 0},
+     "huge first row"}, /* long segments in every block */
+    {"overlapped_blocks", {64, 64, 0, 0, 0, 4, 1, 0}, "huge first row"},
+    {"lane_major", {2, 0, 2}, "one huge row"},
+    {"lane_major", {3, 0, 4}, "one huge row"},
+    {"lane_major", {4, 1, 1}, "one huge row"},
+    {"row_fragments", {32, 32, 1}, "one huge row"},
+    {"row_fragments", {32, 16, 4}, "huge first row"}, /* a panel of twelve chunks, or six */
 };
 
 /* Three runs of one plan, and one of a second plan, must agree to the bit. */
@@ -289,6 +321,10 @@ static void test_repeated(const contender *c, const device_info *device, const c
     failure f = {.any = true};
     if (row_stats_compute(A, &p.stats, &error) == STATUS_OK &&
         p.operation->create(&p, &error) == STATUS_OK) {
+        if (c->unsuited && c->unsuited(&p)) { /* it refuses: nothing to repeat */
+            p.operation->destroy(&p);
+            return;
+        }
         if (workbench_create(&w, &CHECK_ONLY, device, &p, &error) == STATUS_OK) {
             repeat(&w, c, setting, &f);
             workbench_destroy(&w);
@@ -300,33 +336,24 @@ static void test_repeated(const contender *c, const device_info *device, const c
            f.any ? ": " : "", f.text);
 }
 
-/* A lab may have other settings in another precision. */
-static bool has_setting(const contender *c, const int *setting)
-{
-    for (int i = 0; i < contender_num_tunables(c); i++)
-        if (!tunable_takes(&c->tunables[i], setting[i])) return false;
-    return true;
-}
-
 static void test_repeats(const device_info *device)
 {
     for (int i = 0; i < COUNT(REPEATED); i++) {
-        if (only_lab && REPEATED[i].lab != only_lab) continue;
         const shape *s = SHAPES;
         error_text error;
         csr_matrix A = {0};
         while (strcmp(s->name, REPEATED[i].shape))
             s++;
         const bool made = s->make(&A, &error) == STATUS_OK;
-        bool tried = false;
         if (!made) tap_ok(false, "%s: %s", s->name, error.text);
+        bool tried = false;
         for (const contender *c = contenders(); made && c; c = c->next)
-            if (c->lab == REPEATED[i].lab && c->part == REPEATED[i].part &&
-                has_setting(c, REPEATED[i].setting)) {
-                test_repeated(c, device, &A, REPEATED[i].setting);
+            if (contender_find(c->operation, REPEATED[i].name, c->precision) == c) {
                 tried = true;
+                if (only_lab && c->lab != only_lab) continue;
+                test_repeated(c, device, &A, REPEATED[i].setting);
             }
-        if (made && !tried) tap_ok(false, "lab%d: no such setting (%d)", REPEATED[i].lab, i);
+        if (made && !tried) tap_ok(false, "%s: no such contender", REPEATED[i].name);
         csr_free(&A);
     }
 }
@@ -355,7 +382,9 @@ int main(int argc, char **argv)
     for (const contender *c = contenders(); c; c = c->next)
         if (is_tested(c) && prescale_tunable(c) >= 0) test_prescale(c);
     for (const contender *c = contenders(); c; c = c->next)
-        if (is_tested(c) && c->lab == 9) test_tensor_core(c, &device);
+        if (is_tested(c) && multiplies_zeros(c)) test_tensor_core(c, &device);
+    for (const contender *c = contenders(); c; c = c->next)
+        if (is_tested(c) && c->lab < FIRST_VARIANT) test_parent(c);
     test_repeats(&device);
     return tap_done();
 }

@@ -64,7 +64,7 @@ static cudaError_t run16(const spmm_plan *plan, const void *B, void *C, cudaStre
 }
 
 static spmm_contender ordered_fp16 = {
-    .base = {.lab = 98, .name = "mixed_fp16 in an order", .precision = PRECISION_FP16},
+    .base = {.lab = 98, .after = 8, .name = "mixed_fp16 in an order", .precision = PRECISION_FP16},
     .prepare = prepare,
     .run16 = run16,
     .release = release,
@@ -72,7 +72,7 @@ static spmm_contender ordered_fp16 = {
 SPMM_REGISTER(ordered_fp16)
 
 static spmm_contender ordered_bf16 = {
-    .base = {.lab = 98, .name = "mixed_bf16 in an order", .precision = PRECISION_BF16},
+    .base = {.lab = 98, .after = 8, .name = "mixed_bf16 in an order", .precision = PRECISION_BF16},
     .prepare = prepare,
     .run16 = run16,
     .release = release,

@@ -1,12 +1,12 @@
 /*
- * bitmap.cu - mutants of lab 9's tricks: where a value is found, what fills up a group, how parts of a
+ * bitmap.cu - mutants of lab 9's tricks: where a value is found, what fills up a group, how the splits of a
  * sum come together, and which rows of B may be looked at. N = 100. The matrix of all mutants has elements
  * in odd columns only, where the first of two neighbours never counts.
  */
 #include "mutant.h"
 
 #include "device/half.cuh"
-#include "labs/09_bitmap_tensor_core/tca_bme.h"
+#include "formats/tca_bme.h"
 
 #include <stdlib.h>
 
@@ -16,13 +16,13 @@ enum bug {
     PHASE_TWO_FORGETS,
     FILLING_SKIPPED,
     HALF_OF_BITMAP_LOST,
-    PART_LOST,
-    PARTS_IN_HALF,
+    SPLIT_LOST,
+    SPLITS_IN_HALF,
     REPEATS_DROPPED,
     UNUSED_ROWS_READ,
 };
 
-constexpr int THREADS = 128, PARTS = 2;
+constexpr int THREADS = 128, SPLITS = 2;
 
 struct bitmap_state {
     tca_bme A;
@@ -64,9 +64,9 @@ static __global__ void spmm_bitmap_mutant_kernel(const __grid_constant__ bitmap_
     const tca_bme &A = s.A;
     const int row = blockIdx.x, j = threadIdx.x;
     float sum = 0;
-    for (int part = 0; part < PARTS; part++) {
-        float part_sum = 0;
-        for (int k = A.across * part / PARTS; k < A.across * (part + 1) / PARTS; k++) {
+    for (int split = 0; split < SPLITS; split++) {
+        float split_sum = 0;
+        for (int k = A.across * split / SPLITS; k < A.across * (split + 1) / SPLITS; k++) {
             float pair[2];
             if (2 * j < GROUP_SIDE) {
                 decode<BUG>(A, row, k * GROUP_SIDE + 2 * j, pair);
@@ -78,12 +78,12 @@ static __global__ void spmm_bitmap_mutant_kernel(const __grid_constant__ bitmap_
                 const int column = k * GROUP_SIDE + c;
                 const bool used = s.d_used[k] >> c & 1;
                 if (column < A.cols && (used || BUG == UNUSED_ROWS_READ))
-                    part_sum += a[c] * widen(B[(size_t)column * N + j]);
+                    split_sum += a[c] * widen(B[(size_t)column * N + j]);
             }
             __syncthreads();
         }
-        if (BUG == PARTS_IN_HALF) part_sum = widen(narrow<__half>(part_sum));
-        if (BUG != PART_LOST || part + 1 < PARTS) sum += part_sum;
+        if (BUG == SPLITS_IN_HALF) split_sum = widen(narrow<__half>(split_sum));
+        if (BUG != SPLIT_LOST || split + 1 < SPLITS) sum += split_sum;
     }
     if (j >= N) return;
     for (int k = A.num_repeats ? A.repeat_ptr[row] : 0;
@@ -134,7 +134,7 @@ BITMAP_MUTANT(PHASE_TWO_FORGETS, SHOWS_ON_NEIGHBOURS,
               "wrong values: only rows longer than 1 nonzeros")
 BITMAP_MUTANT(FILLING_SKIPPED, SHOWS_ALWAYS, "wrong values")
 BITMAP_MUTANT(HALF_OF_BITMAP_LOST, SHOWS_ALWAYS, "wrong values")
-BITMAP_MUTANT(PART_LOST, SHOWS_ALWAYS, "wrong values")
-BITMAP_MUTANT(PARTS_IN_HALF, SHOWS_ALWAYS, "wrong values")
+BITMAP_MUTANT(SPLIT_LOST, SHOWS_ALWAYS, "wrong values")
+BITMAP_MUTANT(SPLITS_IN_HALF, SHOWS_ALWAYS, "wrong values")
 BITMAP_MUTANT(REPEATS_DROPPED, SHOWS_ALWAYS, "wrong values")
 BITMAP_MUTANT(UNUSED_ROWS_READ, SHOWS_ALWAYS, "NaN or infinity computed")

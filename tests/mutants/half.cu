@@ -9,14 +9,14 @@
 enum bug {
     HEALTHY_HALF,
     ADDED_IN_HALF,
-    PARTS_ROUNDED,
+    PARTIAL_SUMS_ROUNDED,
     ROUNDED_TO_ZERO,
     COLUMNS_IN_8_BITS,
     LAST_HALF_DROPPED,
     HALF_TAKEN_FOR_BF16,
 };
 
-constexpr int THREADS = 32, PART = 32;
+constexpr int THREADS = 32, SEGMENT = 32;
 
 /* One thread an element: slow, and easy to reason about. */
 template <bug BUG, class H>
@@ -32,8 +32,8 @@ __global__ void spmm_half_mutant_kernel(int N, const int *row_ptr, const int *co
         if constexpr (BUG == HALF_TAKEN_FOR_BF16)
             a = __uint_as_float(__half_as_ushort(values[k]) << 16);
         sum += a * widen(B[(size_t)col * N + j]);
-        const bool part_ends = (k - row_ptr[row]) % PART == PART - 1;
-        if (BUG == ADDED_IN_HALF || (BUG == PARTS_ROUNDED && part_ends))
+        const bool segment_ends = (k - row_ptr[row]) % SEGMENT == SEGMENT - 1;
+        if (BUG == ADDED_IN_HALF || (BUG == PARTIAL_SUMS_ROUNDED && segment_ends))
             sum = widen(narrow<H>(sum));
     }
     H c = narrow<H>(sum);
@@ -65,8 +65,9 @@ HALF_MUTANT(HEALTHY_HALF, __half, FP16, NULL)
 HALF_MUTANT(HEALTHY_HALF, __nv_bfloat16, BF16, NULL)
 HALF_MUTANT(ADDED_IN_HALF, __half, FP16, "wrong values: only rows longer than 1 nonzeros")
 HALF_MUTANT(ADDED_IN_HALF, __nv_bfloat16, BF16, "wrong values: only rows longer than 1 nonzeros")
-HALF_MUTANT(PARTS_ROUNDED, __half, FP16, "wrong values: only rows longer than 32 nonzeros")
-HALF_MUTANT(PARTS_ROUNDED, __nv_bfloat16, BF16, "wrong values: only rows longer than 32 nonzeros")
+HALF_MUTANT(PARTIAL_SUMS_ROUNDED, __half, FP16, "wrong values: only rows longer than 32 nonzeros")
+HALF_MUTANT(PARTIAL_SUMS_ROUNDED, __nv_bfloat16, BF16,
+            "wrong values: only rows longer than 32 nonzeros")
 HALF_MUTANT(ROUNDED_TO_ZERO, __half, FP16, "wrong values")
 HALF_MUTANT(COLUMNS_IN_8_BITS, __half, FP16, "wrong values")
 HALF_MUTANT(LAST_HALF_DROPPED, __half, FP16, "never written: only columns >= 99 of 100")

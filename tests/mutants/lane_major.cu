@@ -1,12 +1,12 @@
 /*
- * lane_major.cu - mutants of lab 9's second format: which bank a lane reads and from where on, which of
+ * lane_major.cu - mutants of lab 20's format: which bank a lane reads and from where on, which of
  * its bits is which element, and what belongs to a step. N = 100.
  */
 #include "mutant.h"
 
 #include "device/half.cuh"
 #include "device/warp.cuh"
-#include "labs/09_bitmap_tensor_core/lane_major_layout.cuh"
+#include "formats/lane_major_layout.cuh"
 
 #include <stdlib.h>
 

@@ -3,8 +3,8 @@
  * the healthy twins must pass. Where the device keeps time, this holds when runs are timed too.
  */
 #include "harness/workbench.h"
+#include "matrix/shapes.h"
 #include "mutant.h"
-#include "tests/kernels/shapes.h"
 #include "tests/tap.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /*
- * segments.cu - mutants of split rows (lab 5): heads stored, tails added, and the ways to get the
- * seams wrong.
+ * segments.cu - mutants of split rows (lab 5): first segments stored, later ones added, and the ways
+ * to get their ends wrong.
  */
 #include "mutant.h"
 
@@ -9,9 +9,9 @@ enum bug {
     SEGMENT_ENDS_EARLY,
     BOUNDARY_COUNTED_TWICE,
     ATOMICS_LOST,
-    TAIL_OF_NEXT_ROW,
+    SEGMENT_OF_NEXT_ROW,
     LAST_SEGMENT_LOST,
-    HEAD_ADDS_TOO,
+    FIRST_SEGMENT_ADDS_TOO,
 };
 
 constexpr int SPLIT = 64, THREADS = 32;
@@ -33,9 +33,9 @@ __global__ void spmm_segment_mutant_kernel(int rows, int N, int segment, const i
     float sum = 0;
     for (int k = start; k < end; k++)
         sum += values[k] * B[(size_t)col_idx[k] * N + j];
-    const int to = BUG == TAIL_OF_NEXT_ROW && segment > 0 ? (row + 1) % rows : row;
+    const int to = BUG == SEGMENT_OF_NEXT_ROW && segment > 0 ? (row + 1) % rows : row;
     float *const out = &C[(size_t)to * N + j];
-    if ((segment == 0 && BUG != HEAD_ADDS_TOO) || BUG == ATOMICS_LOST)
+    if ((segment == 0 && BUG != FIRST_SEGMENT_ADDS_TOO) || BUG == ATOMICS_LOST)
         *out = sum;
     else
         atomicAdd(out, sum);
@@ -57,6 +57,6 @@ MUTANT(HEALTHY_SEGMENTS, NULL)
 MUTANT(SEGMENT_ENDS_EARLY, "only rows longer than 64 nonzeros")
 MUTANT(BOUNDARY_COUNTED_TWICE, "only rows longer than 64 nonzeros")
 MUTANT(ATOMICS_LOST, "only rows longer than 64 nonzeros")
-MUTANT(TAIL_OF_NEXT_ROW, "wrong values")
+MUTANT(SEGMENT_OF_NEXT_ROW, "wrong values")
 MUTANT(LAST_SEGMENT_LOST, "only in rows of 65 or more nonzeros")
-MUTANT(HEAD_ADDS_TOO, "does not zero the output")
+MUTANT(FIRST_SEGMENT_ADDS_TOO, "does not zero the output")

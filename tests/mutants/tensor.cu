@@ -1,5 +1,5 @@
 /*
- * tensor.cu - mutants of products on tensor cores (lab 10's fragments): what is left of fp32 if parts of
+ * tensor.cu - mutants of products on tensor cores (lab 21's row fragments): what is left of fp32 if parts of
  * a number are dropped, and what leaks if zeros are multiplied by rows that nobody refers to.
  */
 #include "mutant.h"

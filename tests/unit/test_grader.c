@@ -1,11 +1,11 @@
-/* What the grader makes of plans, targets, answers and points. Its runners are tested by tests/cheats and
+/* What the grader makes of rubrics, targets, answers and points. Its runners are tested by tests/cheats and
  * tests/cli/grade.bats. */
 #include "fixture.h"
 #include "grader/channel.h"
 #include "grader/confine.h"
-#include "grader/matter.h"
-#include "grader/pace.h"
-#include "grader/seal.h"
+#include "grader/seccomp.h"
+#include "grader/speed.h"
+#include "grader/test_inputs.h"
 #include "harness/timing.h"
 #include "matrix/random.h"
 
@@ -36,12 +36,12 @@ static void test_points_for_speed_are_linear(void **state)
 {
     (void)state;
     const target wanted = {0.4, 0.9};
-    assert_true(pace_share(0.1, wanted) == 0);
-    assert_true(pace_share(0.4, wanted) == 0);
-    assert_true(fabs(pace_share(0.65, wanted) - 0.5) < 1e-12);
-    assert_true(pace_share(0.9, wanted) == 1);
-    assert_true(pace_share(17, wanted) == 1);
-    assert_true(pace_share(NAN, wanted) == 0);
+    assert_true(speed_share(0.1, wanted) == 0);
+    assert_true(speed_share(0.4, wanted) == 0);
+    assert_true(fabs(speed_share(0.65, wanted) - 0.5) < 1e-12);
+    assert_true(speed_share(0.9, wanted) == 1);
+    assert_true(speed_share(17, wanted) == 1);
+    assert_true(speed_share(NAN, wanted) == 0);
 }
 
 static void test_a_gpu_may_have_targets_of_its_own(void **state)
@@ -53,11 +53,11 @@ static void test_a_gpu_may_have_targets_of_its_own(void **state)
                "NVIDIA H200\tddi\t32\t0.1\t0.2\nNVIDIA H200\tarxiv\t32\t0.5\t0.8\n"
                "NVIDIA T4\tarxiv\t32\t0.6\t0.7\n",
                path);
-    assert_true(pace_target(folder, "NVIDIA H200", &t).full == 0.8);
-    assert_true(pace_target(folder, "NVIDIA T4", &t).zero == 0.6);
-    assert_true(pace_target(folder, "NVIDIA A100", &t).full == 0.95);
+    assert_true(speed_target(folder, "NVIDIA H200", &t).full == 0.8);
+    assert_true(speed_target(folder, "NVIDIA T4", &t).zero == 0.6);
+    assert_true(speed_target(folder, "NVIDIA A100", &t).full == 0.95);
     strcpy(t.word[1], "256");
-    assert_true(pace_target(folder, "NVIDIA H200", &t).zero == 0.3);
+    assert_true(speed_target(folder, "NVIDIA H200", &t).zero == 0.3);
 }
 
 /* Noise of made-up times: standard deviations of what each turn and each batch has of its own, and the
@@ -78,9 +78,9 @@ static double deviate(uint64_t stream, uint64_t *at)
 static void make_times(racer *r, double ms, const noise *n, uint64_t stream)
 {
     uint64_t at = 0;
-    for (int t = 0; t < PACE_TURNS; t++) {
+    for (int t = 0; t < SPEED_TURNS; t++) {
         const double turn = ms * (1 + n->turn * deviate(stream, &at));
-        for (int i = 0; i < PACE_BATCHES; i++) {
+        for (int i = 0; i < SPEED_BATCHES; i++) {
             const bool is_disturbed = random_unit(stream, at++) < n->twice;
             r->ms[t][i] = turn * (1 + n->batch * deviate(stream, &at)) * (is_disturbed ? 2 : 1);
         }
@@ -96,7 +96,7 @@ static int count_full(double factor, const noise *n)
         racer reference = {0}, submission = {0};
         make_times(&reference, 3, n, random_substream(1, 2 * trial));
         make_times(&submission, 3 * factor, n, random_substream(1, 2 * trial + 1));
-        full += pace_judge(&reference, &submission, (target){0.3, 0.95}).share == 1;
+        full += speed_judge(&reference, &submission, (target){0.3, 0.95}).share == 1;
     }
     return full;
 }
@@ -128,36 +128,36 @@ static void test_noise_earns_little(void **state)
     make_times(&steady, 3, &none, 1);
     make_times(&same, 3, &none, 1);
     make_times(&wild, 3, &none, 1);
-    for (int i = 0; i < PACE_BATCHES; i++)
+    for (int i = 0; i < SPEED_BATCHES; i++)
         wild.ms[0][i] = 30;
-    race_verdict v = pace_judge(&steady, &same, wanted);
+    race_verdict v = speed_judge(&steady, &same, wanted);
     assert_true(v.speed == 1 && v.spread == 0 && v.credit == 0 && v.share == 1);
-    v = pace_judge(&steady, &wild, wanted);
+    v = speed_judge(&steady, &wild, wanted);
     assert_true(v.speed == 1 && v.credit == 0);
-    v = pace_judge(&wild, &steady, wanted);
+    v = speed_judge(&wild, &steady, wanted);
     assert_true(v.speed == 1 && fabs(v.spread - 9) < 1e-12 && v.credit < 0.1);
 }
 
-/* ---- plans and points ------------------------------------------------------------------------ */
+/* ---- rubrics and points ---------------------------------------------------------------------- */
 
-static void test_a_plan_is_read_and_mistakes_are_named(void **state)
+static void test_a_rubric_is_read_and_mistakes_are_named(void **state)
 {
     (void)state;
-    static plan p;
+    static rubric p;
     char path[200];
     error_text error;
     write_file("grade.tsv", "# note\n5\tbuild\nprecisions fp16 bf16\n2.5 correct shapes 1,33\n",
                path);
-    assert_int_equal(plan_read(path, &p, &error), STATUS_OK);
+    assert_int_equal(rubric_read(path, &p, &error), STATUS_OK);
     assert_int_equal(p.num_tests, 2);
-    assert_true(plan_points(&p) == 7.5);
+    assert_true(rubric_points(&p) == 7.5);
     assert_int_equal(p.precisions, 1u << PRECISION_FP16 | 1u << PRECISION_BF16);
     assert_string_equal(p.tests[1].word[1], "1,33");
     const char *const wrong[] = {
         "5 biuld\n", "x build\n", "5 correct shapes\n", "-1 build\n", "5 build now\n", "5\n", ""};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         write_file("grade.tsv", wrong[i], path);
-        assert_int_equal(plan_read(path, &p, &error), STATUS_USAGE);
+        assert_int_equal(rubric_read(path, &p, &error), STATUS_USAGE);
         assert_non_null(strstr(error.text, "grade.tsv"));
     }
 }
@@ -165,13 +165,13 @@ static void test_a_plan_is_read_and_mistakes_are_named(void **state)
 static void test_results_are_whole_after_every_test(void **state)
 {
     (void)state;
-    static plan p;
+    static rubric p;
     static scores s;
     char path[200], command[300];
     error_text error;
     write_file("grade.tsv",
                "5 build\n10 correct shapes 1\n4 predict secret 42\n20 time arxiv 32 0 1\n", path);
-    assert_int_equal(plan_read(path, &p, &error), STATUS_OK);
+    assert_int_equal(rubric_read(path, &p, &error), STATUS_OK);
     snprintf(path, sizeof path, "%s/results.json", folder);
     scores_open(&s, &p, path, "lab 1");
     for (int i = 0; i < p.num_tests; i++) {
@@ -192,17 +192,17 @@ static void test_results_are_whole_after_every_test(void **state)
     assert_int_equal(system(command), 0);
 }
 
-/* ---- matter ---------------------------------------------------------------------------------- */
+/* ---- test inputs ----------------------------------------------------------------------------- */
 
-static void test_matter_is_the_secrets_alone(void **state)
+static void test_inputs_are_the_secrets_alone(void **state)
 {
     (void)state;
     csr_matrix A, B, C;
     error_text error;
     const char *const spec = "rand:rows=50,deg=4";
-    assert_int_equal(matter_make(spec, 1, &A, &error), STATUS_OK);
-    assert_int_equal(matter_make(spec, 1, &B, &error), STATUS_OK);
-    assert_int_equal(matter_make(spec, 2, &C, &error), STATUS_OK);
+    assert_int_equal(test_input_make(spec, 1, &A, &error), STATUS_OK);
+    assert_int_equal(test_input_make(spec, 1, &B, &error), STATUS_OK);
+    assert_int_equal(test_input_make(spec, 2, &C, &error), STATUS_OK);
     assert_int_equal(csr_validate(&A, spec, &error), STATUS_OK);
     assert_memory_equal(A.col_idx, B.col_idx, A.nnz * sizeof *A.col_idx);
     assert_memory_equal(A.values, B.values, A.nnz * sizeof *A.values);
@@ -210,7 +210,7 @@ static void test_matter_is_the_secrets_alone(void **state)
     csr_free(&A);
     csr_free(&B);
     csr_free(&C);
-    assert_int_equal(matter_make("shape:999", 1, &A, &error), STATUS_DATASET);
+    assert_int_equal(test_input_make("shape:999", 1, &A, &error), STATUS_DATASET);
 }
 
 /* ---- the channel ----------------------------------------------------------------------------- */
@@ -240,12 +240,12 @@ static void *set_flag(void *flag)
     return NULL;
 }
 
-/* What a sealed process finds: the number of the first surprise, 0 for none. */
+/* What a process behind the filter finds: the number of the first surprise, 0 for none. */
 static int look_around(void)
 {
     pthread_t thread;
     int flag = 0;
-    if (!seal_process()) return 1;
+    if (!install_seccomp_filter()) return 1;
     if (open("/etc/passwd", O_RDONLY) >= 0 || errno != EPERM) return 2;
     if (fork() >= 0 || errno != EPERM) return 3;
     if (socket(AF_INET, SOCK_STREAM, 0) >= 0 || errno != EPERM) return 4;
@@ -336,9 +336,9 @@ int main(void)
         cmocka_unit_test(test_a_gpu_may_have_targets_of_its_own),
         cmocka_unit_test(test_a_tie_is_a_tie_and_slower_is_slower),
         cmocka_unit_test(test_noise_earns_little),
-        cmocka_unit_test(test_a_plan_is_read_and_mistakes_are_named),
+        cmocka_unit_test(test_a_rubric_is_read_and_mistakes_are_named),
         cmocka_unit_test(test_results_are_whole_after_every_test),
-        cmocka_unit_test(test_matter_is_the_secrets_alone),
+        cmocka_unit_test(test_inputs_are_the_secrets_alone),
         cmocka_unit_test(test_a_silent_peer_is_not_waited_for),
         cmocka_unit_test(test_a_sealed_process_can_only_compute),
         cmocka_unit_test(test_a_confined_program_is_limited_and_leaves_nothing),

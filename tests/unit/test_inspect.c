@@ -5,9 +5,9 @@
 #include "fixture.h"
 
 #include "fake_instruments.h"
-#include "harness/results.h"
 #include "ops/spmm.h"
 #include "random_matrix.h"
+#include "results/results.h"
 
 /* ---- a small problem, and a contender in plain C ---------------------------------------------- */
 

@@ -1,9 +1,9 @@
 /*
- * test_lane_major.c - lab 9's second format, made on the device and read again here as its definition
+ * test_lane_major.c - the lane-major format, made on the device and read again here as its definition
  * says: each element in its place with its bits, nothing else but zeros that make a number even, what
  * the notes say of banks, where steps begin, and bytes as counted.
  */
-#include "labs/09_bitmap_tensor_core/lane_major.h"
+#include "formats/lane_major.h"
 #include "matrix/random.h"
 #include "on_device.h"
 #include "ops/storage.h"

@@ -7,6 +7,8 @@
 #include "harness/options.h"
 #include "ops/spmm.h"
 
+static const char *const NAMES[] = {"one"};
+
 static spmm_contender fake_labs[] = {
     {.base = {.lab = 1, .name = "one"}},
     {.base = {.lab = 4, .name = "four_fp16", .precision = PRECISION_FP16}},
@@ -17,7 +19,7 @@ static spmm_contender fake_labs[] = {
               .name = "four",
               .tunables = {{"D", "", {2, 8}, 2},
                            {"SPLIT", "", {0, -64, 64}, 3},
-                           {"E", "", {1}, 1},
+                           {"E", "", {1}, 1, .names = NAMES},
                            {"F", "", {1}, 1},
                            {"G", "", {1}, 1},
                            {"H", "", {1}, 1},
@@ -198,12 +200,14 @@ static void settings(void **state)
     options o = parsed("--set D=4,SPLIT=-64 --set C=1");
     assert_int_equal(o.num_settings, 3);
     assert_string_equal(o.settings[0].name, "D");
-    assert_int_equal(o.settings[0].value, 4);
+    assert_string_equal(o.settings[0].value, "4");
     assert_string_equal(o.settings[1].name, "SPLIT");
-    assert_int_equal(o.settings[1].value, -64);
+    assert_string_equal(o.settings[1].value, "-64");
     assert_string_equal(o.settings[2].name, "C");
+    assert_string_equal(parsed("--set E=one").settings[0].value, "one"); /* a value's name */
+    assert_string_equal(parsed("--set E=1").settings[0].value, "1");
     o = parsed("--set D=8"); /* lab 4 takes it, though lab 2 does not */
-    assert_int_equal(o.settings[0].value, 8);
+    assert_string_equal(o.settings[0].value, "8");
 }
 
 static void instrument_options(void **state)
@@ -322,14 +326,15 @@ static void bad_rivals(void **state)
 static void bad_settings(void **state)
 {
     (void)state;
-    assert_refuses("--set D", "--set D: expected NAME=NUMBER,...");
-    assert_refuses("--set D=", "--set D=: expected NAME=NUMBER,...");
-    assert_refuses("--set D=2,", "--set D=2,: expected NAME=NUMBER,...");
-    assert_refuses("--set D=two", "--set D=two: expected NAME=NUMBER,...");
-    assert_refuses("--set D=99999999999", "--set D=99999999999: expected NAME=NUMBER,...");
+    assert_refuses("--set D", "--set D: expected NAME=VALUE,...");
+    assert_refuses("--set D=", "--set D=: expected NAME=VALUE,...");
+    assert_refuses("--set D=2,", "--set D=2,: expected NAME=VALUE,...");
     assert_refuses("--set Q=2", "--set: no tunable is called 'Q' (--list shows them)");
     assert_refuses("--set =2", "--set: no tunable is called '' (--list shows them)");
     assert_refuses("--set D=3", "--set D=3: choose one of 2, 8");
+    assert_refuses("--set D=two", "--set D=two: choose one of 2, 8");
+    assert_refuses("--set D=4294967298", "--set D=4294967298: choose one of 2, 8"); /* 2^32 + 2 */
+    assert_refuses("--set E=two", "--set E=two: choose one of one");
     assert_refuses("--set SPLIT=32", "--set SPLIT=32: choose one of 0, -64, 64");
     assert_refuses("--set C=1,D=2,C=2", "--set: C is set twice");
     assert_refuses("--set D=2 --set D=2", "--set: D is set twice");

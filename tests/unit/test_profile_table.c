@@ -7,8 +7,8 @@
 #include "fake_instruments.h"
 #include "harness/profile_table.h"
 #include "harness/source_text.h"
-#include "harness/table.h"
 #include "harness/terminal.h"
+#include "results/table.h"
 
 #include <fcntl.h>
 

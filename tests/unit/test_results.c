@@ -4,8 +4,8 @@
 #include "fixture.h"
 
 #include "harness/provenance.h"
-#include "harness/results.h"
 #include "ops/spmm.h"
+#include "results/results.h"
 
 /* ---- one row --------------------------------------------------------------------------------- */
 
@@ -14,8 +14,11 @@ static spmm_contender lab = {.base = {.operation = &spmm_operation,
                                       .name = "tuning",
                                       .tunables = {{"D", "", {1, 2}, 2}, {"C", "", {4}, 1}}}};
 static const int TUNING[] = {2, 4};
-static const device_info DEVICE = {
-    .name = "NVIDIA H200", .compute_capability = 90, .driver = "580.65.06", .toolkit = "13.0"};
+static const device_info DEVICE = {.name = "NVIDIA H200",
+                                   .compute_capability = 90,
+                                   .l2_bytes = 2000,
+                                   .driver = "580.65.06",
+                                   .toolkit = "13.0"};
 
 /* A 100 x 50 problem with 400 nonzeros, N = 10: 8000 flops, 9604 B compulsory, 23604 B gathered. */
 static row make_row(const outcome *out, const int *tuning, const machine_limits *limits)
@@ -71,7 +74,7 @@ static void every_field(void **state)
     assert_float_equal(r.gflops, 8000 / 2e-6 * 1e-9, 1e-9);
     assert_float_equal(r.compulsory_gbs, 9604 / 2e-6 * 1e-9, 1e-9);
     assert_float_equal(r.gather_gbs, 23604 / 2e-6 * 1e-9, 1e-9);
-    assert_true(isnan(r.roofline_share));
+    assert_true(isnan(r.bound_ms) && isnan(r.bound_share) && isnan(r.gather_share));
     assert_string_equal(r.vendor_best, "");
     assert_string_equal(r.vendor_default, "");
     assert_true(isnan(r.speedup_vendor_best));
@@ -82,13 +85,38 @@ static void every_field(void **state)
     assert_string_equal(r.message, "");
 }
 
-static void roofline(void **state)
+static const machine_limits LIMITS = {.copy_gbs = 9,
+                                      .fp32_gflops = 8,
+                                      .l2_bytes = 5000,
+                                      .gather = {{40, 2000, 11.802}},
+                                      .num_gather = 1};
+
+/* 8000 flops at 8 GFLOP/s: at least 1 us; 23604 bytes gathered at 11.802 GB/s take 2 us. It took 2. */
+static void bound_and_gather_rate(void **state)
 {
     (void)state;
-    const machine_limits l = {
-        .copy_gbs = 9.604, .fp32_gflops = 1e6, .gather = {{40, 2000, 1e6}}, .num_gather = 1};
-    /* 9604 B at 9.604 GB/s: at least 1 us; it took 2. */
-    assert_float_equal(make_row(&MEASURED, TUNING, &l).roofline_share, 0.5, 1e-12);
+    outcome out = MEASURED;
+    out.least = (least_work){.read_bytes = 4000, .write_bytes = 4000, .flops = 8000};
+    row r = make_row(&out, TUNING, &LIMITS);
+    assert_float_equal(r.bound_ms, 1e-3, 1e-12);
+    assert_float_equal(r.bound_share, 0.5, 1e-9);
+    assert_float_equal(r.gather_share, 1, 1e-9);
+    assert_string_equal(r.bound_lacks, "L2 read");
+    /* Cold, all that is read comes from memory, at the highest rate seen there. */
+    out.least.read_bytes = 2 * 11802;
+    r = make_row(&out, TUNING, &LIMITS);
+    assert_float_equal(r.bound_ms, 2e-3, 1e-12);
+}
+
+/* L2 is as large as the device says, unless the limits do. */
+static void l2_of_the_device(void **state)
+{
+    (void)state;
+    machine_limits l = LIMITS;
+    outcome out = MEASURED;
+    l.l2_bytes = 0;
+    out.least = (least_work){.write_bytes = 11802 + 2000, .flops = 8};
+    assert_float_equal(make_row(&out, TUNING, &l).bound_ms, 1e-3, 1e-12);
 }
 
 /* What was not measured, or not even chosen, is empty. */
@@ -115,7 +143,8 @@ static void failures_have_no_numbers(void **state)
         assert_string_equal(r.message, out.message);
         assert_string_equal(r.tuning, "");
         assert_true(isnan(r.prepare_ms) && isnan(r.median_ms) && isnan(r.gflops));
-        assert_true(isnan(r.compulsory_gbs) && isnan(r.gather_gbs) && isnan(r.roofline_share));
+        assert_true(isnan(r.compulsory_gbs) && isnan(r.gather_gbs) && isnan(r.gather_share));
+        assert_true(isnan(r.bound_ms) && isnan(r.bound_share));
         assert_true(isnan(r.worst_error));
         assert_int_equal(r.runs, 0);
     }
@@ -123,9 +152,35 @@ static void failures_have_no_numbers(void **state)
 
 /* ---- who is compared with whom --------------------------------------------------------------- */
 
+/* Labs of an operation of its own, with the parents of SpMM's first ones: 4 has two children, and 9 and 10
+ * are not the children of their neighbours. */
+static const operation ladder = {.name = "ladder"};
+static spmm_contender steps[] = {
+    {.base = {.lab = 1}},
+    {.base = {.lab = 2, .after = 1}},
+    {.base = {.lab = 3, .after = 2}},
+    {.base = {.lab = 4, .after = 3}},
+    {.base = {.lab = 5, .after = 4}},
+    {.base = {.lab = 6, .after = 4}},
+    {.base = {.lab = 7, .after = 6}},
+    {.base = {.lab = 8, .after = 7, .precision = PRECISION_FP16}},
+    {.base = {.lab = 9, .after = 8, .precision = PRECISION_FP16}},
+    {.base = {.lab = 10, .after = 7}},
+};
+
+static int register_steps(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++)
+        contender_register(&steps[i].base, &ladder);
+    return 0;
+}
+
 static row lab_row(int number, double ms)
 {
     return (row){.lab = number,
+                 .operation = "ladder",
+                 .precision = "fp32",
                  .median_ms = ms,
                  .speedup_vendor_best = NAN,
                  .speedup_vendor_default = NAN,
@@ -212,7 +267,7 @@ static void rows_without_time(void **state)
     assert_speedup(r[0].speedup_lab_before, NAN);
     assert_speedup(r[1].speedup_lab_before, NAN);
     assert_speedup(r[1].speedup_vendor_best, NAN);
-    assert_speedup(r[2].speedup_lab_before, NAN); /* lab 1 is not the lab before */
+    assert_speedup(r[2].speedup_lab_before, NAN); /* lab 2 is the step before */
     assert_string_equal(r[2].vendor_best, "y");
     assert_speedup(r[2].speedup_vendor_best, 2.0);
     assert_string_equal(r[2].vendor_default, "");
@@ -220,7 +275,7 @@ static void rows_without_time(void **state)
     assert_speedup(r[3].speedup_vendor_best, NAN);
 }
 
-/* A sweep gives the last lab many rows: each is compared with the best of the lab before. */
+/* A sweep gives the last lab many rows: each is compared with the best of the step before. */
 static void sweep_rows(void **state)
 {
     (void)state;
@@ -232,8 +287,41 @@ static void sweep_rows(void **state)
         assert_speedup(r[i].speedup_lab_before, expected[i]);
 }
 
-/* The vendor is compared within a precision. A lab is compared with the nearest before in its own;
- * the first one in 16 bits with the nearest before, and says so. */
+/* The step before is the parent, not the neighbour; where the parent was not run, the parent's. */
+static void compared_with_the_parent(void **state)
+{
+    (void)state;
+    row r[] = {lab_row(2, 10), lab_row(3, 9), lab_row(4, 8),
+               lab_row(5, 1),  lab_row(6, 2), lab_row(10, 4)};
+    results_compare(r, 6);
+    static const double speedup[] = {NAN, 10.0 / 9, 9.0 / 8, 8, 4, 0.5};
+    static const int before[] = {0, 2, 3, 4, 4, 6}; /* lab 7 was not run */
+    for (int i = 0; i < 6; i++) {
+        assert_speedup(r[i].speedup_lab_before, speedup[i]);
+        assert_int_equal(r[i].before_lab, before[i]);
+    }
+    row alone[] = {lab_row(5, 1), lab_row(6, 2)}; /* none of 6's ancestors */
+    results_compare(alone, 2);
+    assert_speedup(alone[1].speedup_lab_before, NAN);
+    assert_int_equal(alone[1].before_lab, 0);
+}
+
+/* Contenders that no registration knows, and a parent that would be its own, end the walk. */
+static void parents_that_lead_nowhere(void **state)
+{
+    (void)state;
+    row unknown[] = {lab_row(10, 3), lab_row(77, 3)};
+    results_compare(unknown, 2);
+    assert_speedup(unknown[1].speedup_lab_before, NAN);
+    steps[5].base.after = 6;
+    row own[] = {lab_row(4, 8), lab_row(6, 2)};
+    results_compare(own, 2);
+    assert_speedup(own[1].speedup_lab_before, NAN);
+    steps[5].base.after = 4;
+}
+
+/* The vendor is compared within a precision. A lab is compared with the nearest ancestor in its own;
+ * the first one in 16 bits with the nearest of all, and says so. */
 static void precisions_are_told_apart(void **state)
 {
     (void)state;
@@ -257,6 +345,7 @@ static void precisions_are_told_apart(void **state)
         const bool first_narrow = i == 5 || i == 9;
         assert_speedup(r[i].speedup_lab_before, before[i]);
         assert_string_equal(r[i].before_precision, first_narrow ? "fp32" : "");
+        if (first_narrow) assert_int_equal(r[i].before_lab, 7);
     }
     assert_string_equal(r[2].vendor_best, "y");
     assert_speedup(r[2].speedup_vendor_best, 2.5);
@@ -271,14 +360,17 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_field),
-        cmocka_unit_test(roofline),
+        cmocka_unit_test(bound_and_gather_rate),
+        cmocka_unit_test(l2_of_the_device),
         cmocka_unit_test(failures_have_no_numbers),
         cmocka_unit_test(compared_with_the_vendor),
         cmocka_unit_test(dense_is_beside_the_vendors),
         cmocka_unit_test(one_vendor_is_no_best),
         cmocka_unit_test(rows_without_time),
         cmocka_unit_test(sweep_rows),
+        cmocka_unit_test(compared_with_the_parent),
+        cmocka_unit_test(parents_that_lead_nowhere),
         cmocka_unit_test(precisions_are_told_apart),
     };
-    return cmocka_run_group_tests_name("results", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("results", tests, register_steps, NULL);
 }

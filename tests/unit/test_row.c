@@ -3,7 +3,7 @@
  */
 #include "fixture.h"
 
-#include "harness/row.h"
+#include "results/row.h"
 
 #include <stddef.h>
 #include <sys/wait.h>
@@ -42,7 +42,9 @@ static row sample_row(void)
                  .gflops = 1234.5678,
                  .compulsory_gbs = 1e10,
                  .gather_gbs = 2500,
-                 .roofline_share = NAN,
+                 .bound_ms = 6.25e-05,
+                 .bound_share = 0.5,
+                 .gather_share = NAN,
                  .vendor_best = "cuSPARSE CSR_ALG2",
                  .vendor_default = "",
                  .speedup_vendor_best = 1.96,
@@ -54,9 +56,10 @@ static row sample_row(void)
 }
 
 static const char HEADER[] =
-    "schema,lab,contender,operation,precision,dataset,origin,source,rows,cols,nnz,mean_row,"
+    "schema,operation,lab,contender,precision,dataset,origin,source,rows,cols,nnz,mean_row,"
     "max_row,cov_row,N,backend,device,driver,toolkit,commit,flags,tuning,seed,l2,prepare_ms,"
-    "median_ms,iqr_ms,batch_ms,runs,gflops,compulsory_gbs,gather_gbs,roofline_share,vendor_best,"
+    "median_ms,iqr_ms,batch_ms,runs,gflops,compulsory_gbs,gather_gbs,bound_ms,bound_share,gather_"
+    "share,vendor_best,"
     "vendor_default,speedup_vendor_best,speedup_vendor_default,speedup_lab_before,worst_error,"
     "status,message,model,sampled,num_kernels,ld_requests,ld_sectors,ld_bytes,st_requests,st_"
     "sectors,"
@@ -71,15 +74,16 @@ static const char HEADER[] =
 #define NOT_INSPECTED ",,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,"
 
 static const char SAMPLE_CSV[] =
-    "1,3,shared_tiles,spmm,fp32,\"web, \"\"old\"\"\",file,\"C:\\web\n\",3000000000,7,123718280,"
+    "2,spmm,3,shared_tiles,fp32,\"web, \"\"old\"\"\",file,\"C:\\web\n\",3000000000,7,123718280,"
     "50.5179,1234567,0.1,256,cuda,NVIDIA H200,580.65.06,13.0,0123456789ab,runs=50;D=2,D=2 C=1,"
-    "18446744073709551615,warm,12.25,0.000123457,0,,50,1234.57,1e+10,2500,,cuSPARSE CSR_ALG2,,"
+    "18446744073709551615,warm,12.25,0.000123457,0,,50,1234.57,1e+10,2500,6.25e-05,0.5,,cuSPARSE "
+    "CSR_ALG2,,"
     "1.96,,2,,wrong,\"never written: only the last row, 6\"" NOT_INSPECTED "\n";
 
 static const char SAMPLE_JSON[] = "\n    {\n"
+                                  "      \"operation\": \"spmm\",\n"
                                   "      \"lab\": 3,\n"
                                   "      \"contender\": \"shared_tiles\",\n"
-                                  "      \"operation\": \"spmm\",\n"
                                   "      \"precision\": \"fp32\",\n"
                                   "      \"dataset\": \"web, \\\"old\\\"\",\n"
                                   "      \"origin\": \"file\",\n"
@@ -108,7 +112,9 @@ static const char SAMPLE_JSON[] = "\n    {\n"
                                   "      \"gflops\": 1234.57,\n"
                                   "      \"compulsory_gbs\": 1e+10,\n"
                                   "      \"gather_gbs\": 2500,\n"
-                                  "      \"roofline_share\": null,\n"
+                                  "      \"bound_ms\": 6.25e-05,\n"
+                                  "      \"bound_share\": 0.5,\n"
+                                  "      \"gather_share\": null,\n"
                                   "      \"vendor_best\": \"cuSPARSE CSR_ALG2\",\n"
                                   "      \"vendor_default\": \"\",\n"
                                   "      \"speedup_vendor_best\": 1.96,\n"
@@ -196,7 +202,7 @@ static void csv_golden(void **state)
 static void json_golden(void **state)
 {
     (void)state;
-    static const char begin[] = "{\n  \"schema\": 1,\n  \"rows\": [", end[] = "\n  ]\n}\n";
+    static const char begin[] = "{\n  \"schema\": 2,\n  \"rows\": [", end[] = "\n  ]\n}\n";
     const row rows[2] = {sample_row(), sample_row()};
     assert_writes(rows_write_json, rows, 0, "%s%s", begin, end);
     assert_writes(rows_write_json, rows, 1, "%s%s%s", begin, SAMPLE_JSON, end);

@@ -297,6 +297,80 @@ static void cost_by_hand(void **state)
     csr_free(&A);
 }
 
+/* ---- what a run cannot do without ------------------------------------------------------------- */
+
+static cudaError_t prepare_nothing(spmm_plan *plan)
+{
+    (void)plan;
+    return cudaSuccess;
+}
+
+static size_t twelve_bytes(const spmm_plan *plan)
+{
+    (void)plan;
+    return 12;
+}
+
+/* A contender that leaves its work to one of a format of its own, on tensor cores. */
+static spmm_contender inner = {
+    .base = {.unit = UNIT_TENSOR_CORES}, .prepare = prepare_nothing, .format_bytes = twelve_bytes};
+static cudaError_t nest_inner(spmm_plan *plan)
+{
+    return spmm_nest(plan, &inner, NULL, NULL);
+}
+
+static least_work least_of(const spmm_contender *c, const problem *p)
+{
+    void *const inputs[4] = {NULL}, *instance;
+    int tuning[MAX_TUNABLES] = {0};
+    least_work l;
+    assert_int_equal(p->operation->prepare(&c->base, p, inputs, tuning, &instance), cudaSuccess);
+    p->operation->least(p, instance, &l);
+    p->operation->release(instance);
+    return l;
+}
+
+/* 3 rows, 5 columns of which two are empty, 4 nonzeros, N = 2. */
+static void least_by_hand(void **state)
+{
+    (void)state;
+    int64_t offsets[] = {0, 2, 2, 4};
+    int32_t columns[] = {1, 3, 3, 4};
+    const csr_matrix A = {.rows = 3, .cols = 5, .nnz = 4, .row_ptr = offsets, .col_idx = columns};
+    const struct {
+        spmm_contender contender;
+        double A_bytes, B_rows, flops;
+        enum unit unit;
+    } cases[] = {
+        {{.base = {.lab = 1}},
+         4 * 4 + 4 * 8,
+         3,
+         16,
+         UNIT_CUDA_CORES}, /* CSR: it has nothing else */
+        {{.prepare = prepare_nothing}, 4 * 4, 3, 16, UNIT_CUDA_CORES}, /* the values at least */
+        {{.prepare = prepare_nothing, .format_bytes = spmm_csr_bytes}, 48, 3, 16, UNIT_CUDA_CORES},
+        {{.prepare = prepare_nothing, .base = {.dense = true}}, 15 * 4, 5, 60, UNIT_CUDA_CORES},
+        {{.prepare = nest_inner, .release = spmm_nested_release}, 12, 3, 16, UNIT_TENSOR_CORES},
+    };
+    problem p;
+    create(&p, &A, 2, 1);
+    assert_int_equal(p.used_columns, 3);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const least_work l = least_of(&cases[i].contender, &p);
+        assert_true(l.read_bytes == cases[i].A_bytes + 8 * cases[i].B_rows);
+        assert_true(l.write_bytes == 3 * 8);
+        assert_true(l.flops == cases[i].flops);
+        assert_int_equal(l.unit, cases[i].unit);
+    }
+    p.operation->destroy(&p);
+    /* In 16 bits elements are half as large, offsets and columns are not. */
+    create_in(PRECISION_BF16, &p, &A, 2, 1);
+    const spmm_contender narrow = {.base.precision = PRECISION_BF16};
+    const least_work l = least_of(&narrow, &p);
+    assert_true(l.read_bytes == 4 * 4 + 4 * 6 + 3 * 4 && l.write_bytes == 3 * 4);
+    p.operation->destroy(&p);
+}
+
 /* ---- what is refused ------------------------------------------------------------------------- */
 
 static void assert_refuses(const csr_matrix *A, int N, enum status status, const char *fragment)
@@ -582,6 +656,7 @@ int main(void)
         cmocka_unit_test(untouched_rows_of_B),
         cmocka_unit_test(empty_columns_are_seen),
         cmocka_unit_test(cost_by_hand),
+        cmocka_unit_test(least_by_hand),
         cmocka_unit_test(values_must_be_finite),
         cmocka_unit_test(products_must_fit_fp32),
         cmocka_unit_test(offsets_must_fit_32_bits),

@@ -1,8 +1,8 @@
 /*
- * test_tca_bme.c - lab 9's format: both encoders agree to the bit, what they make is the matrix again,
+ * test_tca_bme.c - TCA-BME: both encoders agree to the bit, what they make is the matrix again,
  * every bit and value is where the definition says, and the bytes are those of the formula.
  */
-#include "labs/09_bitmap_tensor_core/tca_bme.h"
+#include "formats/tca_bme.h"
 #include "matrix/random.h"
 #include "on_device.h"
 

@@ -71,8 +71,9 @@ static void assert_turns(const contender *c, const options *o, const char *expec
 
 static options with(const char *name, int value)
 {
-    options o = {.check = true, .seed = 1, .settings = {{.value = value}}, .num_settings = 1};
+    options o = {.check = true, .seed = 1, .num_settings = 1};
     strcpy(o.settings[0].name, name);
+    snprintf(o.settings[0].value, sizeof o.settings[0].value, "%d", value);
     return o;
 }
 
@@ -93,15 +94,15 @@ static void fixed_values_do_not_turn(void **state)
     (void)state;
     options o = with("D", 2);
     assert_turns(&lab.base, &o, "D=2 C=1 HOST=7; D=2 C=2 HOST=7; ");
-    o.settings[o.num_settings++] = (setting){"C", 2};
+    o.settings[o.num_settings++] = (setting){"C", "2"};
     assert_turns(&lab.base, &o, "D=2 C=2 HOST=7; ");
     o = with("HOST", 8);
-    o.settings[o.num_settings++] = (setting){"C", 1};
+    o.settings[o.num_settings++] = (setting){"C", "1"};
     assert_turns(&lab.base, &o, "D=1 C=1 HOST=8; D=2 C=1 HOST=8; D=4 C=1 HOST=8; ");
     /* Another lab's values, and tunables, leave this one alone. */
     o = with("C", 16);
-    o.settings[o.num_settings++] = (setting){"D", 4};
-    o.settings[o.num_settings++] = (setting){"SPLIT", 1};
+    o.settings[o.num_settings++] = (setting){"D", "4"};
+    o.settings[o.num_settings++] = (setting){"SPLIT", "1"};
     assert_turns(&lab.base, &o, "D=4 C=1 HOST=7; D=4 C=2 HOST=7; ");
 }
 

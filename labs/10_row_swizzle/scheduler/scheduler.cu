@@ -11,6 +11,7 @@
 #include "labs/10_row_swizzle/scheduler/simulate.h"
 
 #include "device/cuda_try.h"
+#include "device/facts.h"
 #include "device/warp.cuh"
 #include "matrix/dataset.h"
 #include "matrix/random.h"
@@ -66,19 +67,26 @@ static cudaError_t probe(void)
     return cudaSuccess;
 }
 
-/* An H200, and lab 7's kernel at N = 128: blocks of one warp, four rows side by side in strips of 32
+/* This device (the CPU backend: an H200), and lab 7's kernel at N = 128: blocks of one warp, four rows side by side in strips of 32
  * columns, all rows of the first strip before those of the second. 32 such blocks fit an SM, a
  * quarter of them keeps it busy, and a row costs as much as four nonzeros before its first. */
-constexpr scheduler_model MODEL = {
-    .sms = 132, .blocks_per_sm = 32, .saturation = 8, .rows_per_block = 4, .row_cost = 4};
+static scheduler_model model_of_device(void)
+{
+    return {.sms = std::max(device_facts_get()->sms, 1),
+            .blocks_per_sm = 32,
+            .saturation = 8,
+            .rows_per_block = 4,
+            .row_cost = 4};
+}
 constexpr int STRIPS = 4;
 
 static double share_in_order(const std::vector<int64_t> &length, const std::vector<int> &order)
 {
+    const scheduler_model model = model_of_device();
     std::vector<int> strips;
     for (int i = 0; i < STRIPS; i++)
         strips.insert(strips.end(), order.begin(), order.end());
-    return balanced_share(&MODEL, length.data(), strips.data(), (int64_t)strips.size());
+    return balanced_share(&model, length.data(), strips.data(), (int64_t)strips.size());
 }
 
 static enum status balance(const char *spec, error_text *error)

@@ -1,0 +1,58 @@
+/*
+ * row_order.cu - rows by length, on the GPU: an argsort by (window, -length).
+ */
+#include "formats/row_order.h"
+
+#include "device/argsort.h"
+#include "device/cuda_try.h"
+
+constexpr int THREADS = 256;
+
+static __global__ void length_keys_kernel(int rows, const int *__restrict__ row_ptr, int longest,
+                                          int *key)
+{
+    const int row = blockIdx.x * THREADS + threadIdx.x;
+    if (row < rows) key[row] = longest - (row_ptr[row + 1] - row_ptr[row]);
+}
+
+static __global__ void window_keys_kernel(int rows, int window, int *key)
+{
+    const int row = blockIdx.x * THREADS + threadIdx.x;
+    if (row < rows) key[row] = row / window;
+}
+
+cudaError_t row_order_by_length(const spmm_matrix *A, int window, int *d_order)
+{
+    const int rows = A->rows, longest = (int)A->stats->max;
+    const int blocks = (rows + THREADS - 1) / THREADS;
+    int *d_key = NULL;
+    cudaError_t error;
+    if (rows == 0) return cudaSuccess;
+    CUDA_TRY(cudaMalloc((void **)&d_key, (size_t)rows * sizeof(int)));
+    CUDA_TRY_GOTO(error, done, device_identity(d_order, rows, 0));
+    length_keys_kernel<<<blocks, THREADS>>>(rows, A->d_row_ptr, longest, d_key);
+    CUDA_TRY_GOTO(error, done, cudaGetLastError());
+    CUDA_TRY_GOTO(error, done, device_argsort(d_key, longest, d_order, rows, 0));
+    if (window > 0 && window < rows) { /* the sort is stable: inside a window lengths descend */
+        window_keys_kernel<<<blocks, THREADS>>>(rows, window, d_key);
+        CUDA_TRY_GOTO(error, done, cudaGetLastError());
+        CUDA_TRY_GOTO(error, done, device_argsort(d_key, (rows - 1) / window, d_order, rows, 0));
+    }
+    CUDA_TRY_GOTO(error, done, cudaDeviceSynchronize());
+done:
+    cudaFree(d_key);
+    return error;
+}
+
+cudaError_t row_order_make(const spmm_matrix *A, int window, int **d_order)
+{
+    cudaError_t error;
+    *d_order = NULL;
+    CUDA_TRY(cudaMalloc((void **)d_order, ((size_t)A->rows + 1) * sizeof **d_order));
+    CUDA_TRY_GOTO(error, failed, row_order_by_length(A, window, *d_order));
+    return cudaSuccess;
+failed:
+    cudaFree(*d_order);
+    *d_order = NULL;
+    return error;
+}

@@ -1,0 +1,25 @@
+/*
+ * row_order.h - the row swizzle: an order of the rows in which long ones come first and rows of
+ * similar length lie side by side.
+ */
+#ifndef FORMATS_ROW_ORDER_H
+#define FORMATS_ROW_ORDER_H
+
+#include "ops/spmm.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Fills d_order, a device array of A->rows ints, with the row numbers: longest first, rows of equal
+ * length as they come. window > 0: the same inside each window of so many neighbouring rows, and
+ * the windows as they come, for matrices whose neighbouring rows use the same columns. */
+cudaError_t row_order_by_length(const spmm_matrix *A, int window, int *d_order);
+
+/* The same in a new array, which the caller gives to cudaFree; NULL on error. */
+cudaError_t row_order_make(const spmm_matrix *A, int window, int **d_order);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,35 @@
+/*
+ * shapes.h - the awkward matrices: small, and each one a trap of its own for a kernel. The kernel tests
+ * and the grader try every lab on all of them.
+ */
+#ifndef MATRIX_SHAPES_H
+#define MATRIX_SHAPES_H
+
+#include "matrix/csr.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One of them: `make` fills A, which the caller frees. The matrix is the same on every call; values are
+ * left out where the harness should give its own. */
+typedef struct shape {
+    const char *name; /* "empty rows": for messages */
+    enum status (*make)(csr_matrix *A, error_text *error);
+} shape;
+
+/* The list has an order, by which the grader numbers them. */
+extern const shape SHAPES[];
+extern const int NUM_SHAPES;
+
+/* One matrix that holds most of the trouble at once (empty, short, tile-sized and huge rows, unused
+ * and repeated columns, a ragged number of rows), for tests that want a single problem. */
+enum status make_everything(csr_matrix *A, error_text *error);
+
+/* One of 33 x 1000 whose rows have nonzeros in neighbouring columns, which that has not. */
+enum status make_neighbours(csr_matrix *A, error_text *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

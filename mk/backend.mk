@@ -1,0 +1,81 @@
+# backend.mk - which backend is built for, and how its compilers are called.
+
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+ifeq ($(origin CXX),default)
+CXX := g++
+endif
+
+# ---- which backend -----------------------------------------------------------------------------
+# scripts/detect-backend prints NAME=value words and the reason, or why there is no choice; it is
+# not asked for goals that build nothing.
+
+PASSIVE_GOALS := help clean format check-format diff ladder leaderboard plots predictions report validate-counters \
+                 starter new-lab
+ifneq ($(filter-out $(PASSIVE_GOALS),$(or $(MAKECMDGOALS),help)),)
+DETECTED := $(shell BACKEND='$(BACKEND)' ARCH='$(ARCH)' CUDA_HOME='$(CUDA_HOME)' scripts/detect-backend 2>&1)
+detected = $(patsubst $(1)=%,%,$(filter $(1)=%,$(DETECTED)))
+ifeq ($(call detected,REASON),)
+$(error $(DETECTED))
+endif
+override BACKEND := $(call detected,BACKEND)
+override CUDA_HOME := $(call detected,CUDA_HOME)
+ARCHS := $(subst +, ,$(call detected,ARCH))
+ifndef MAKE_RESTARTS
+ifeq ($(MAKELEVEL),0)
+$(info $(subst ~, ,$(call detected,REASON)))
+endif
+endif
+endif
+
+# ---- compilers ---------------------------------------------------------------------------------
+
+OUT := $(BUILD)/$(BACKEND)$(if $(filter 1,$(DEBUG)),-debug)
+
+OPTIMISE := $(if $(filter 1,$(DEBUG)),-O0,-O2)
+WARN := -Wall -Wextra $(if $(filter 1,$(WERROR)),-Werror)
+INCLUDES := -Icommon -I.
+DEPS = -MMD -MP
+
+CFLAGS_ALL := -std=c11 -D_GNU_SOURCE $(OPTIMISE) -g $(WARN) -fopenmp -ffp-contract=off $(INCLUDES)
+# A designated initialiser leaves the other members zero, and means to.
+CXX_WARN := $(WARN) -Wno-missing-field-initializers
+LDLIBS_ALL := -fopenmp -larchive -lm -lpthread
+
+ifeq ($(BACKEND),cuda)
+NVCC := $(CUDA_HOME)/bin/nvcc
+NEWEST := $(lastword $(ARCHS))
+GENCODE := $(foreach a,$(ARCHS),-gencode arch=compute_$(a),code=sm_$(a)) \
+           -gencode arch=compute_$(NEWEST),code=compute_$(NEWEST)
+NVCCFLAGS_ALL := -std=c++20 $(if $(filter 1,$(DEBUG)),-O0 -g -G,-O3 -g -lineinfo) $(GENCODE) \
+             -Xcompiler -Wall,-Wextra,-Wno-missing-field-initializers \
+             $(if $(filter 1,$(WERROR)),-Werror all-warnings) $(INCLUDES)
+CFLAGS_ALL += -isystem $(CUDA_HOME)/include -DBACKEND_CUDA
+CUDA_LIBDIR := $(firstword $(wildcard $(CUDA_HOME)/lib64 $(CUDA_HOME)/lib))
+LDLIBS_ALL += -L$(CUDA_LIBDIR) -Wl,-rpath,$(CUDA_LIBDIR) -lcusparse -lcublas -lcublasLt -lcudart_static -ldl -lrt
+BACKEND_SOURCES := $(wildcard common/baselines/*.c common/baselines/*.cu)
+else
+INCLUDES += -Icommon/simt/include
+CFLAGS_ALL += -Icommon/simt/include
+# -fno-strict-aliasing: CUDA C reinterprets float* as float4*, and nvcc allows it. -gdwarf-4: with
+# version 5 addr2line names the generated file instead of the .cu that #line gives.
+CXXFLAGS_ALL := -std=c++20 $(OPTIMISE) -g -gdwarf-4 $(CXX_WARN) -fno-strict-aliasing \
+                -ffp-contract=off \
+                -Wno-unknown-pragmas $(INCLUDES)
+# A GPU allows no misaligned access; common/simt/fault.cc reports what this finds.
+CU_CHECKS := -fsanitize=alignment
+# The traced twin of a program reports what its kernels do to common/profiler, through the calls that
+# these sanitizers insert; no sanitizer's library is linked. How lanes come together again after a
+# branch is read off the order of the code, so that must be the source's: no block is moved, merged or
+# copied. Functions are inlined and loops unrolled as nvcc does it, so that what is loaded once there
+# is loaded once here.
+TRACE := -O2 -DSIMT_TRACED -fsanitize=thread --param tsan-distinguish-volatile=1 \
+         -fsanitize=bounds -fsanitize-coverage=trace-pc \
+         -fno-tree-vectorize -fno-tree-slp-vectorize \
+         -fno-reorder-blocks -fno-reorder-blocks-and-partition -fno-crossjumping \
+         -fno-tree-tail-merge -fno-thread-jumps -fno-code-hoisting -fno-expensive-optimizations \
+         --param early-inlining-insns=1000 --param max-inline-insns-auto=1000 \
+         --param inline-unit-growth=1000 --param large-function-growth=1000
+BACKEND_SOURCES := $(wildcard common/simt/*.cc common/simt/*.S)
+endif

@@ -1,0 +1,101 @@
+# grader.mk - goals of the course's staff, and what grading is made of. A student's tree has none of it.
+
+# ---- what is graded ----------------------------------------------------------------------------
+
+# What lab $(1) needs of other labs is the staff's: links FOLDER, in its grade.tsv.
+lab_folder = $(filter labs/$(1)_% labs/0$(1)_%,$(LAB_DIRS))
+linked_folders = $(addprefix labs/,$(shell sed -n 's/^links[[:space:]]//p' $(call lab_folder,$(1))/grade.tsv 2>/dev/null))
+linked = $(call object,$(wildcard $(addsuffix /*.cu,$(call linked_folders,$(1)))))
+own = $(call object,$(wildcard $(call lab_folder,$(1))/*.cu))
+
+# The step before, whose speed gets no points: the parent; of the first lab itself.
+PARENT = $(or $(shell scripts/parent-of '$(LAB)'),$(LAB))
+CALIBRATED = $(OUT)/grader/lab$(LAB) $(OUT)/grader/lab$(PARENT)
+
+# The labs that there are rules for: the one asked for, and those that the tests hand in.
+TESTED := $(sort $(shell sed -n 's/^# Grades labs: //p' tests/cli/grade.bats tests/cheats/run 2>/dev/null))
+GRADED := $(if $(LAB),$(sort $(LAB) $(PARENT)),$(TESTED))
+GRADE_NEEDS = $(OUT)/grade $(OUT)/grader/lab$(LAB) $(if $(TWINS),$(OUT)/traced/grader/lab$(LAB),traced-runner)
+# A submission is compiled where no device is in sight to ask, and no PATH.
+OF_GPU = $(if $(filter cuda,$(BACKEND)),--arch '$(ARCHS)' --cuda-home '$(CUDA_HOME)')
+
+ifeq ($(BACKEND),simt)
+test: $(OUT)/grade $(foreach n,$(TESTED),$(OUT)/grader/lab$(n) $(OUT)/traced/grader/lab$(n))
+endif
+
+# ---- the goals ---------------------------------------------------------------------------------
+
+##@ Course staff
+
+.PHONY: starter grade grade-ready grade-all calibrate new-lab
+
+starter: ## Make the students' tree: make starter OUT=dir
+	$(Q)scripts/starter '$(if $(findstring command,$(origin OUT)),$(OUT))'
+
+grade: $(if $(LAB),$(GRADE_NEEDS)) ## Grade a submission: make grade LAB=3 SUBMISSION=dir [RESULTS=results.json]
+	$(Q)$(if $(and $(LAB),$(SUBMISSION)),,$(error grade: which lab and whose? (make grade LAB=3 SUBMISSION=dir)))
+	$(Q)$(OUT)/grade $(LAB) '$(SUBMISSION)' --json '$(or $(RESULTS),results.json)' \
+		$(OF_GPU) $(ARGS)
+
+grade-ready: $(if $(LAB),$(GRADE_NEEDS)) ## Build what grading a lab takes: make grade-ready LAB=3
+
+grade-all: $(if $(LAB),$(GRADE_NEEDS)) ## Grade a class: make grade-all LAB=3 SUBMISSIONS=dir
+	$(Q)scripts/grade-all $(OUT)/grade $(LAB) $(if $(SUBMISSIONS),'$(SUBMISSIONS)') $(OF_GPU) $(ARGS)
+
+calibrate: $(if $(LAB),$(OUT)/calibrate $(CALIBRATED)) ## Set a lab's targets for this GPU: make calibrate LAB=3
+	$(Q)$(if $(LAB),,$(error calibrate: which lab? (make calibrate LAB=3)))
+	$(Q)$< $(LAB) $(PARENT) $(CALIBRATED) $(ARGS)
+
+new-lab: ## Make a folder for a new lab: make new-lab NAME=42_my_idea
+	$(Q)scripts/new-lab '$(NAME)'
+
+# ---- the programs ------------------------------------------------------------------------------
+# common/grader links no lab, and a runner of one lab links nothing of the grader.
+
+RUNNER_SOURCES := $(addprefix common/grader/,runner.c copies.c seccomp.c channel.c)
+GRADE_MAINS := $(addprefix common/grader/,grade.c calibrate.c)
+GRADE_SOURCES := $(filter-out $(GRADE_MAINS) $(addprefix common/grader/,runner.c copies.c seccomp.c),\
+                 $(wildcard common/grader/*.c))
+RUNNER := $(call object,$(RUNNER_SOURCES)) $(filter-out $(OUT)/common/baselines/%,$(COMMON))
+TRACED_RUNNER := $(call object,$(RUNNER_SOURCES)) $(TRACED_COMMON)
+
+$(patsubst common/grader/%.c,$(OUT)/%,$(GRADE_MAINS)): $(OUT)/%: $(OUT)/common/grader/%.c.o $(call object,$(GRADE_SOURCES)) $(COMMON)
+	$(link)
+$(OUT)/common/grader/grade.c.o: private CFLAGS_ALL += -DBUILD_FOLDER='"$(BUILD)"'
+$(OUT)/tests/unit/test_grader: $(call object,$(GRADE_SOURCES) common/grader/seccomp.c)
+
+# On a GPU: the runner stands before CUDA's copies (common/grader/copies.c).
+ifeq ($(BACKEND),cuda)
+GUARDED := $(addprefix -Wl$(comma)--wrap=,cudaMemcpy cudaMemcpyAsync cudaMemcpyToSymbol cudaMemcpyFromSymbol)
+$(OUT)/grader/lab% $(WORK)/runner/plain: private LDLIBS_ALL += $(GUARDED)
+endif
+define runner_rules
+$(OUT)/grader/lab$(1): $(RUNNER) $(call linked,$(1)) $(call own,$(1))
+	@mkdir -p $$(@D)
+	$$(link)
+$(OUT)/traced/grader/lab$(1): $(TRACED_RUNNER) $(call traced,$(call linked,$(1)) $(call own,$(1)))
+	@mkdir -p $$(@D)
+	$$(link)
+endef
+$(foreach n,$(GRADED),$(eval $(call runner_rules,$(n))))
+# Beside a GPU: counters and checks are the CPU backend's.
+traced-runner: FORCE
+	$(Q)$(MAKE) -s BACKEND=simt LAB=$(LAB) $(BUILD)/simt/traced/grader/lab$(LAB)
+
+# ---- what the grader itself makes --------------------------------------------------------------
+# A submission's objects, then its runners in WORK; KINDS says how it is run: plain, traced.
+
+lab-objects: FORCE $(if $(filter plain,$(KINDS)),$(ALL_LAB_OBJECTS)) $(if $(filter traced,$(KINDS)),$(call traced,$(ALL_LAB_OBJECTS)))
+ifneq ($(WORK),)
+# The submission's objects come last: of two inline functions of one name the linker keeps the first.
+$(WORK)/runner/plain: $(RUNNER) $(call linked,$(LAB)) $(wildcard $(WORK)/objects/plain-*.o)
+	$(link)
+$(WORK)/runner/traced: $(TRACED_RUNNER) $(call traced,$(call linked,$(LAB))) $(wildcard $(WORK)/objects/traced-*.o)
+	$(link)
+$(WORK)/reference/plain: $(OUT)/grader/lab$(LAB)
+$(WORK)/reference/traced: $(OUT)/traced/grader/lab$(LAB)
+$(WORK)/reference/%:
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
+graded-runners: FORCE $(foreach k,$(KINDS),$(WORK)/runner/$(k) $(WORK)/reference/$(k))
+endif

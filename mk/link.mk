@@ -1,0 +1,51 @@
+# link.mk - what each program is made of: labs, their traced twins, and the tools of common/.
+
+object = $(patsubst %,$(OUT)/%.o,$(1))
+traced = $(patsubst $(OUT)/%.cu.o,$(OUT)/traced/%.cu.o,$(1))
+LAB_MAIN := common/harness/main.c
+LIMITS_MAIN := common/limits/limits.cu
+LABSTAT_MAIN := common/labstat/labstat.c
+MAINS := $(LAB_MAIN) $(LIMITS_MAIN) $(LABSTAT_MAIN)
+COMMON_SOURCES := $(filter-out $(MAINS) common/baselines/% common/simt/% common/profiler/% common/grader/%,\
+                  $(wildcard common/*/*.c common/*/*.cu)) $(BACKEND_SOURCES)
+COMMON := $(call object,$(COMMON_SOURCES))
+
+# ---- labs --------------------------------------------------------------------------------------
+
+# labN links labs 1..N of its own operation: the one whose header its lab.cu includes. Folders come
+# in ascending order, so these are the labs of that operation met so far.
+operation_of = $(shell sed -n 's,^.include "ops/\(.*\)\.h",\1,p' $(1)/lab.cu)
+define lab_rules
+$(if $(2),,$(error $(1)/lab.cu includes no ops/*.h, so its operation is unknown))
+LABS_OF_$(2) += $$(call object,$$(wildcard $(1)/*.cu))
+$(OUT)/lab$(call number_of,$(1)): $$(LABS_OF_$(2))
+$(OUT)/traced/lab$(call number_of,$(1)): $$(call traced,$$(LABS_OF_$(2)))
+endef
+$(foreach d,$(LAB_DIRS),$(eval $(call lab_rules,$(d),$(call operation_of,$(d)))))
+ALL_LAB_OBJECTS := $(call object,$(wildcard $(LAB_DIRS:%=%/*.cu)))
+
+$(addprefix $(OUT)/,$(LABS)): $(call object,$(LAB_MAIN)) $(COMMON)
+	$(link)
+
+# The traced twin of $(OUT)/labN is $(OUT)/traced/labN: the kernels of labs and common/device again,
+# with everything else as it is, and the instruments. It is linked after its program, so that an older
+# twin is an outdated one (common/harness/twin.c).
+PROFILER := $(call object,$(wildcard common/profiler/*.cc common/profiler/*.c))
+TRACED_KERNELS := $(addprefix $(OUT)/common/,$(addsuffix /%.cu.o,device formats models))
+TRACED_COMMON := $(PROFILER) $(foreach o,$(COMMON),$(if $(filter $(TRACED_KERNELS),$(o)),$(call traced,$(o)),$(o)))
+TWINS := $(if $(filter simt,$(BACKEND)),$(LABS:%=$(OUT)/traced/%))
+
+$(TWINS): $(call object,$(LAB_MAIN)) $(TRACED_COMMON)
+	$(link)
+$(TWINS): $(OUT)/traced/%: $(OUT)/%
+
+# ---- tools -------------------------------------------------------------------------------------
+
+$(OUT)/limits: $(call object,$(LIMITS_MAIN)) $(COMMON)
+	$(link)
+$(OUT)/labstat: $(call object,$(LABSTAT_MAIN)) $(COMMON)
+	$(link)
+$(OUT)/convert: $(call object,datasets/convert.c) $(COMMON)
+	$(link)
+$(OUT)/convert_rows: $(call object,report/convert_rows.c) $(COMMON)
+	$(link)

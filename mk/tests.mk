@@ -1,0 +1,39 @@
+# tests.mk - the test programs, and what each of them is made of.
+
+# The machine model and the estimates belong to the traced programs of the CPU backend.
+TESTS_PROFILER := tests/unit/test_machine.c tests/unit/test_predict.c
+TESTS_C := $(filter-out $(if $(filter cuda,$(BACKEND)),$(TESTS_PROFILER)),$(wildcard tests/unit/*.c))
+TESTS_CU := $(wildcard tests/primitives/*.cu)
+TESTS_SIMT := $(if $(filter simt,$(BACKEND)),$(wildcard tests/simt/*.cu))
+# Programs of traced kernels: one a folder.
+TESTS_TRACED := $(if $(filter simt,$(BACKEND)),$(wildcard tests/planted tests/counters))
+TEST_PROGRAMS := $(patsubst %,$(OUT)/%,$(basename $(TESTS_C) $(TESTS_CU) $(TESTS_SIMT))) \
+                 $(OUT)/tests/kernels/matrix $(patsubst %,$(OUT)/%/run,$(wildcard tests/mutants)) \
+                 $(TESTS_TRACED:%=$(OUT)/traced/%/run)
+
+$(patsubst %.c,$(OUT)/%,$(TESTS_PROFILER)): $(call object,$(addprefix common/profiler/,machine.cc gpu_model.c predict.c))
+$(OUT)/tests/unit/%: $(OUT)/tests/unit/%.c.o $(COMMON)
+	$(link) -lcmocka
+$(OUT)/tests/primitives/%: $(OUT)/tests/primitives/%.cu.o $(COMMON)
+	$(link)
+$(OUT)/tests/simt/%: $(OUT)/tests/simt/%.cu.o $(COMMON)
+	$(link)
+$(OUT)/tests/kernels/matrix: $(call object,$(wildcard tests/kernels/*.c tests/kernels/*.cu)) $(ALL_LAB_OBJECTS) $(COMMON)
+	$(link)
+$(OUT)/tests/mutants/run: $(call object,$(wildcard tests/mutants/*.c tests/mutants/*.cu)) $(COMMON)
+	$(link)
+# On a GPU for ncu to count (scripts/ncu-patterns).
+$(OUT)/tests/counters/run: $(call object,$(wildcard tests/counters/*.cu)) $(COMMON)
+	$(link)
+$(TESTS_TRACED:%=$(OUT)/traced/%/run): $(OUT)/traced/%/run: $(TRACED_COMMON)
+	$(link)
+$(foreach t,$(TESTS_TRACED),$(eval $(OUT)/traced/$(t)/run: $(call traced,$(call object,$(wildcard $(t)/*.cu))) \
+    $(call object,$(wildcard $(t)/*.c))))
+
+# A program of labs that misbehave, for the tests of the command line.
+test: $(if $(wildcard tests/cli),$(OUT)/tests/cli/faulty $(if $(TWINS),$(OUT)/traced/tests/cli/faulty))
+$(OUT)/tests/cli/faulty: $(call object,$(LAB_MAIN) tests/cli/faulty.cu) $(COMMON)
+	$(link)
+$(OUT)/traced/tests/cli/faulty: $(call object,$(LAB_MAIN)) $(call traced,$(call object,tests/cli/faulty.cu)) \
+                                $(TRACED_COMMON)
+	$(link)
