@@ -1,9 +1,9 @@
 /*
- * test_limits.c - the limits of a machine: kept, found again, and what time they allow.
+ * test_limits.c - the limits of a machine: kept, found again, and the rates they say.
  */
 #include "fixture.h"
 
-#include "harness/limits.h"
+#include "results/limits.h"
 
 #include <sys/wait.h>
 
@@ -11,7 +11,10 @@
 static const machine_limits Z100 = {
     .device = "NVIDIA Z100",
     .copy_gbs = 4012.3,
+    .l2_read_gbs = 9876.5,
+    .l2_bytes = 52428800,
     .fp32_gflops = 61234,
+    .fp16_gflops = 612345,
     .launch_us = 2.25,
     .gather = {{128, 4e6, 8000}, {128, 64e6, 4000}, {128, 2e9, 2000}, {512, 4e6, 9000.5}},
     .num_gather = 4,
@@ -19,7 +22,10 @@ static const machine_limits Z100 = {
 
 static const char TABLE[] = "# limits of NVIDIA Z100, measured by ./limits\n"
                             "copy_gbs\t4012.3\n"
+                            "l2_read_gbs\t9876.5\n"
+                            "l2_bytes\t52428800\n"
                             "fp32_gflops\t61234\n"
+                            "fp16_gflops\t612345\n"
                             "launch_us\t2.25\n"
                             "# gather_gbs\trow bytes\tspan bytes\tGB/s\n"
                             "gather_gbs\t128\t4000000\t8000.0\n"
@@ -31,7 +37,10 @@ static void assert_same_limits(const machine_limits *a, const machine_limits *b)
 {
     assert_string_equal(a->device, b->device);
     assert_true(a->copy_gbs == b->copy_gbs);
-    assert_true(a->fp32_gflops == b->fp32_gflops);
+    assert_true(a->read_gbs == b->read_gbs && a->l2_read_gbs == b->l2_read_gbs);
+    assert_true(a->l2_bytes == b->l2_bytes);
+    assert_true(a->fp32_gflops == b->fp32_gflops && a->tf32_gflops == b->tf32_gflops);
+    assert_true(a->fp16_gflops == b->fp16_gflops && a->bf16_gflops == b->bf16_gflops);
     assert_true(a->launch_us == b->launch_us);
     assert_int_equal(a->num_gather, b->num_gather);
     for (int i = 0; i < a->num_gather; i++) {
@@ -193,18 +202,33 @@ static void gather_between_points(void **state)
     assert_float_equal(limits_gather_gbs(l, 128, 0), 8000, 1e-9); /* a matrix without columns */
 }
 
-/* Each of the three terms decides in turn. */
-static void least_time(void **state)
+/* The highest of three: copies, reads, and what far gathers cannot have found in L2. */
+static void memory_rate(void **state)
+{
+    (void)state;
+    machine_limits l = {.copy_gbs = 4000,
+                        .l2_bytes = 1e8,
+                        .gather = {{128, 4e6, 9000}, {128, 2e9, 4100}, {512, 2e9, 4400}},
+                        .num_gather = 3};
+    assert_float_equal(limits_memory_gbs(&l), 4180, 1e-9); /* 5 % of the span fit into L2 */
+    l.read_gbs = 4200;
+    assert_float_equal(limits_memory_gbs(&l), 4200, 1e-9);
+    l.copy_gbs = 4250;
+    assert_float_equal(limits_memory_gbs(&l), 4250, 1e-9);
+    l.l2_bytes = 2e9; /* all of it may lie in L2: these gathers say nothing about memory */
+    l.gather[2].gbs = 9000;
+    assert_float_equal(limits_memory_gbs(&l), 4250, 1e-9);
+}
+
+static void peaks(void **state)
 {
     (void)state;
     const machine_limits l = {
-        .copy_gbs = 1000, .fp32_gflops = 10000, .gather = {{128, 1e6, 2000}}, .num_gather = 1};
-    const cost_model compulsory = {.compulsory_bytes = 5e9, .gather_bytes = 5e9, .flops = 1e9};
-    const cost_model gather = {.compulsory_bytes = 1e9, .gather_bytes = 5e9, .flops = 1e9};
-    const cost_model flops = {.compulsory_bytes = 1e9, .gather_bytes = 5e9, .flops = 1e12};
-    assert_float_equal(limits_least_ms(&l, &compulsory), 5, 1e-9);
-    assert_float_equal(limits_least_ms(&l, &gather), 2.5, 1e-9);
-    assert_float_equal(limits_least_ms(&l, &flops), 100, 1e-9);
+        .fp32_gflops = 1, .tf32_gflops = 2, .fp16_gflops = 3, .bf16_gflops = 4};
+    for (int p = 0; p < NUM_PRECISIONS; p++) {
+        assert_float_equal(limits_gflops(&l, UNIT_CUDA_CORES, p), 1, 0);
+        assert_float_equal(limits_gflops(&l, UNIT_TENSOR_CORES, p), 2 + p, 0);
+    }
 }
 
 int main(int argc, char **argv)
@@ -215,7 +239,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(damaged_files),    cmocka_unit_test(more_points_than_room),
         cmocka_unit_test(no_place_to_save), cmocka_unit_test(limits_of_the_reference_rows),
         cmocka_unit_test(committed_limits), cmocka_unit_test(gather_between_points),
-        cmocka_unit_test(least_time),
+        cmocka_unit_test(memory_rate),      cmocka_unit_test(peaks),
     };
     return cmocka_run_group_tests_name("limits", tests, fixture_setup, fixture_teardown);
 }
