@@ -114,3 +114,46 @@ void tunable_write(const tunable *t, int value, char *text, size_t bytes)
         }
     snprintf(text, bytes, "%d", value);
 }
+
+/* ---- outputs and costs ----------------------------------------------------------------------- */
+
+int64_t output_first(const output *o, int64_t row)
+{
+    return o->row_ptr ? o->row_ptr[row] : row * o->cols;
+}
+
+int64_t output_elements(const output *o)
+{
+    return output_first(o, o->rows);
+}
+
+int64_t output_length(const output *o, int64_t row)
+{
+    return o->row_ptr ? o->row_ptr[row + 1] - o->row_ptr[row] : o->cols;
+}
+
+size_t output_bytes(const output *o)
+{
+    return (size_t)output_elements(o) * precision_format(o->precision)->bytes;
+}
+
+int64_t output_longest(const output *o)
+{
+    int64_t longest = o->row_ptr ? 0 : o->cols;
+    for (int64_t i = 0; o->row_ptr && i < o->rows; i++)
+        if (output_length(o, i) > longest) longest = output_length(o, i);
+    return longest;
+}
+
+int64_t output_column(const output *o, int64_t row, int64_t place)
+{
+    return o->row_ptr ? o->col_idx[o->row_ptr[row] + place] : place;
+}
+
+double cost_gather_bytes(const cost_model *model)
+{
+    double bytes = 0;
+    for (int i = 0; i < model->num_gathers; i++)
+        bytes += model->gathers[i].bytes;
+    return bytes;
+}

@@ -19,7 +19,13 @@
 extern "C" {
 #endif
 
-enum { MAX_TUNABLES = 12, MAX_TUNABLE_VALUES = 12, MAX_OPERANDS = 8 };
+enum {
+    MAX_TUNABLES = 12,
+    MAX_TUNABLE_VALUES = 12,
+    MAX_OPERANDS = 8,
+    MAX_OUTPUTS = 4,
+    MAX_GATHERS = 4
+};
 
 /* ---- contenders ------------------------------------------------------------------------------ */
 
@@ -118,31 +124,63 @@ typedef struct operand {
     size_t element; /* bytes of one element */
 } operand;
 
+/* A result of an operation. Dense: rows x cols elements, row-major. On a pattern: an element for each
+ * nonzero of a CSR matrix of that shape, in its order. */
+typedef struct output {
+    const char *name;         /* "C", as messages call it */
+    enum precision precision; /* of its elements */
+    int64_t rows, cols;
+    const int64_t *row_ptr; /* of the pattern, rows + 1 offsets; borrowed. NULL: dense */
+    const int32_t *col_idx;
+} output;
+
+/* The elements of an output: all of them; the first of a row; how many the row has; the bytes of all. */
+int64_t output_elements(const output *o);
+int64_t output_first(const output *o, int64_t row);
+int64_t output_length(const output *o, int64_t row);
+size_t output_bytes(const output *o);
+/* The length of the longest row: what scratch for a row takes. */
+int64_t output_longest(const output *o);
+/* The column of the element at `place` of a row, counted from 0. */
+int64_t output_column(const output *o, int64_t row, int64_t place);
+
 /* One operation on one matrix at one width in one precision, with its inputs on the host: already
  * rounded to that precision, so that rounding them is no error of a contender. */
 typedef struct problem {
     const struct operation *operation;
-    const csr_matrix *A;   /* borrowed */
+    const csr_matrix *A;   /* the dataset; borrowed. What an operation makes of it is its own affair:
+                              its only sparse operand, one of several, or a pattern of blocks */
     row_stats stats;       /* of A's rows */
     int64_t used_columns;  /* of A: those that some nonzero names; `create` counts them ... */
     bool has_empty_column; /* ... and tells whether that is not all */
-    int N;                 /* columns of the dense operand */
+    int width;             /* N of SpMM, K of SDDMM: see operation.width */
     uint64_t seed;
-    enum precision precision; /* of values, dense operands and result */
-    operand inputs[MAX_OPERANDS];
+    enum precision precision;     /* of the contenders; operands and outputs have their own */
+    operand inputs[MAX_OPERANDS]; /* in any order and precision: `prepare` gets device copies of them */
     int num_inputs;
-    int64_t out_rows, out_cols; /* the result is dense, row-major */
-    void *own;                  /* what `create` allocated */
+    output outputs[MAX_OUTPUTS];
+    int num_outputs;
+    void *own; /* what `create` allocated */
 } problem;
+
+/* Rows of an array fetched one by one, at places that the data names. */
+typedef struct gather {
+    double bytes; /* in all, without any reuse, and what is read and written beside it */
+    double row;   /* of one row, and ... */
+    double span;  /* ... of the array: they decide the rate (results/limits.h) */
+} gather;
 
 /* What one run must move and compute, whatever the kernel: see each operation's model. */
 typedef struct cost_model {
     double flops;
-    double compulsory_bytes; /* every input read once, the output written once */
-    double gather_bytes;     /* with no reuse: every nonzero fetches its own row of B */
-    double gather_span;      /* bytes of the array gathered from, and ... */
-    double gather_row;       /* ... of one row of it: they decide the gather bandwidth */
+    double compulsory_bytes;     /* every input read once, every output written once */
+    gather gathers[MAX_GATHERS]; /* each with its own rate; their times add up */
+    int num_gathers;
+    double items; /* of operation.item that a run handles; 0: it counts none */
 } cost_model;
+
+/* Bytes of all gathers. */
+double cost_gather_bytes(const cost_model *model);
 
 /* What one run of a contender cannot do without: the bound of its time is made of it. Every number is
  * at most what any kernel of that kind does, never more. */
@@ -157,17 +195,25 @@ typedef struct least_work {
 /* ---- operations ------------------------------------------------------------------------------ */
 
 typedef struct operation {
-    const char *name; /* "spmm" */
+    const char *name;          /* "spmm" */
+    const char *width;         /* what its width is called: "N" */
+    const char *width_meaning; /* "columns of B and C" */
+    const char *item;          /* what cost_model.items counts: "token"; NULL: nothing */
 
-    /* Fills inputs, out_rows, out_cols and own from A, N and seed; destroy frees them. */
+    /* Fills inputs, outputs and own from A, width and seed; destroy frees them. */
     enum status (*create)(problem *p, error_text *error);
     void (*destroy)(problem *p);
 
-    /* The exact result of output row `row` in fp64 and, for each element, the largest error a
-     * correct kernel of the problem's precision can make. Never derived from a lab. */
-    void (*oracle)(const problem *p, int64_t row, double *reference, double *bound);
-    /* How long the sum behind output row `row` is: for messages and diagnoses. */
+    /* The exact elements of a row of outputs[output] in fp64 and, for each element, the largest error a
+     * correct kernel of the problem's precision can make: output_length() of both. Never derived from a
+     * lab. It may call another operation's, whose bound its own then carries on. */
+    void (*oracle)(const problem *p, int output, int64_t row, double *reference, double *bound);
+    /* How many nonzeros stand behind a row of the outputs: for messages and diagnoses. */
     int64_t (*row_length)(const problem *p, int64_t row);
+    /* Optional. What a wrong element of outputs[output] looks like, as "only the first 96 of 100 features
+     * were summed"; "" where nothing fits. The diagnosis says it if it says it of all it looks at. */
+    void (*explain)(const problem *p, int output, int64_t row, int64_t place, double got, char *text,
+                    size_t bytes);
 
     void (*cost)(const problem *p, cost_model *model);
     /* Optional. Fills `least` for an instance that prepare has made. Without it there is no bound. */
@@ -182,8 +228,8 @@ typedef struct operation {
                            void **instance);
     /* Points an instance at other dense inputs: those of A, and what prepare made of them, stay. */
     void (*rebind)(void *instance, void *const *d_inputs);
-    /* Enqueues one complete run: every element of d_output is defined afterwards. */
-    cudaError_t (*run)(void *instance, void *d_output, cudaStream_t stream);
+    /* Enqueues one complete run: every element of every output is defined afterwards. */
+    cudaError_t (*run)(void *instance, void *const *d_outputs, cudaStream_t stream);
     void (*release)(void *instance);
     /* Optional. The contender to which an instance leaves its work, and its settings: at depth 0 the
      * instance's own helper, at depth 1 that one's, and so on. NULL: there is none so deep. */

@@ -54,8 +54,8 @@ static void fill_B(const problem *p, float *B, const uint8_t *column_used)
     uint64_t stream = random_substream(p->seed, B_DENSE);
 #pragma omp parallel for schedule(static)
     for (int64_t k = 0; k < A->cols; k++)
-        for (int j = 0; j < p->N; j++) {
-            size_t at = (size_t)k * p->N + j;
+        for (int j = 0; j < p->width; j++) {
+            size_t at = (size_t)k * p->width + j;
             B[at] = column_used[k] ? random_symmetric(stream, at) : k % 2 ? INFINITY : NAN;
         }
 }
@@ -66,7 +66,7 @@ static enum status allocate(problem *p, error_text *error)
     const csr_matrix *A = p->A;
     const size_t narrow =
         p->precision == PRECISION_FP32 ? 0 : precision_format(p->precision)->bytes;
-    const size_t num_B = (size_t)A->cols * p->N + 1, num_values = A->nnz + 1;
+    const size_t num_B = (size_t)A->cols * p->width + 1, num_values = A->nnz + 1;
     const size_t row_ptr = (A->rows + 1) * sizeof(int32_t);
     const size_t values = A->values && !narrow ? 0 : num_values * sizeof(float);
     const size_t B = num_B * sizeof(float);
@@ -123,12 +123,13 @@ static enum status require_finite_products(const problem *p, error_text *error)
  * is u16 (|c| + e), or half of the least subnormal where c is that small. Altogether e + u16 (|c| + e)
  * + least / 2, with u16 = 2^-11 or 2^-8: for long rows this is far below u16 (n + 4) sum |a||b|, which
  * sums formed in 16 bits would need. */
-static void oracle(const problem *p, int64_t row, double *reference, double *bound)
+static void oracle(const problem *p, int output, int64_t row, double *reference, double *bound)
 {
+    (void)output; /* there is one */
     const csr_matrix *A = p->A;
     const number_format *format = precision_format(p->precision);
     const float *values = value_floats(p), *B = ((const spmm_inputs *)p->own)->B;
-    const int N = p->N;
+    const int N = p->width;
     for (int j = 0; j < N; j++)
         reference[j] = bound[j] = 0;
     for (int64_t k = A->row_ptr[row]; k < A->row_ptr[row + 1]; k++) {
@@ -153,7 +154,7 @@ static void oracle(const problem *p, int64_t row, double *reference, double *bou
 static void round_inputs(problem *p)
 {
     spmm_inputs *own = p->own;
-    const size_t num_values = p->A->nnz, num_B = (size_t)p->A->cols * p->N;
+    const size_t num_values = p->A->nnz, num_B = (size_t)p->A->cols * p->width;
     precision_narrow(p->precision, own->values, own->values16, num_values);
     precision_widen(p->precision, own->values16, own->values, num_values);
     precision_narrow(p->precision, own->B, own->B16, num_B);
@@ -167,15 +168,15 @@ static enum status require_finite_results(const problem *p, error_text *error)
     const double largest = precision_format(p->precision)->largest;
     const float *values = value_floats(p);
     enum status status = STATUS_OK;
-    double *result = malloc(2 * (size_t)p->N * sizeof *result), *bound = result + p->N;
+    double *result = malloc(2 * (size_t)p->width * sizeof *result), *bound = result + p->width;
     if (!result) return fail(error, STATUS_MEMORY, "no memory for a row of results");
     for (int64_t i = 0; i < p->A->rows && status == STATUS_OK; i++) {
         double sum = 0;
         for (int64_t k = p->A->row_ptr[i]; k < p->A->row_ptr[i + 1]; k++)
             sum += fabs((double)values[k]);
         if (sum <= largest / 2) continue;
-        oracle(p, i, result, bound);
-        for (int j = 0; j < p->N && status == STATUS_OK; j++)
+        oracle(p, 0, i, result, bound);
+        for (int j = 0; j < p->width && status == STATUS_OK; j++)
             if (fabs(result[j]) + bound[j] > largest)
                 status = fail(error, STATUS_DATASET, "row %lld: a result of %.3g overflows %s",
                               (long long)i, result[j], precision_name(p->precision));
@@ -235,10 +236,11 @@ static enum status create(problem *p, error_text *error)
     p->inputs[COL_IDX] =
         (operand){"A.col_idx", A->col_idx, A->nnz * sizeof *A->col_idx, sizeof *A->col_idx};
     p->inputs[VALUES] = (operand){"A.values", values, A->nnz * element, element};
-    p->inputs[B_DENSE] = (operand){"B", B, (size_t)A->cols * p->N * element, element};
+    p->inputs[B_DENSE] = (operand){"B", B, (size_t)A->cols * p->width * element, element};
     p->num_inputs = 4;
-    p->out_rows = A->rows;
-    p->out_cols = p->N;
+    p->outputs[0] =
+        (output){.name = "C", .precision = p->precision, .rows = A->rows, .cols = p->width};
+    p->num_outputs = 1;
     return STATUS_OK;
 }
 
@@ -251,14 +253,17 @@ static int64_t row_length(const problem *p, int64_t row)
  * row), B once, C once. Gather: the same, but every nonzero fetches its own eN-byte row of B. */
 static void cost(const problem *p, cost_model *model)
 {
-    const double nnz = p->A->nnz, rows = p->A->rows, cols = p->A->cols, N = p->N;
+    const double nnz = p->A->nnz, rows = p->A->rows, cols = p->A->cols, N = p->width;
     const double element = precision_format(p->precision)->bytes;
     const double sparse = (4 + element) * nnz + 4 * (rows + 1);
-    model->flops = 2 * nnz * N;
-    model->compulsory_bytes = sparse + element * N * (rows + cols);
-    model->gather_bytes = sparse + element * N * (nnz + rows);
-    model->gather_span = element * N * cols;
-    model->gather_row = element * N;
+    *model = (cost_model){
+        .flops = 2 * nnz * N,
+        .compulsory_bytes = sparse + element * N * (rows + cols),
+        .gathers = {{.bytes = sparse + element * N * (nnz + rows),
+                     .row = element * N,
+                     .span = element * N * cols}},
+        .num_gathers = 1,
+    };
 }
 
 static const spmm_contender *spmm(const contender *c)
@@ -281,7 +286,7 @@ void spmm_choose(const spmm_contender *c, const row_stats *stats, int N, int *tu
 
 static void choose(const contender *c, const problem *p, int *tuning)
 {
-    spmm_choose(spmm(c), &p->stats, p->N, tuning);
+    spmm_choose(spmm(c), &p->stats, p->width, tuning);
 }
 
 const spmm_contender *spmm_find(const char *name, enum precision precision)
@@ -395,7 +400,7 @@ static double stored_bytes(const spmm_plan *plan)
 static void least(const problem *p, const void *instance, least_work *l)
 {
     const spmm_plan *plan = innermost(instance);
-    const double rows = p->A->rows, cols = p->A->cols, nnz = p->A->nnz, N = p->N;
+    const double rows = p->A->rows, cols = p->A->cols, nnz = p->A->nnz, N = p->width;
     const double row_bytes = precision_format(p->precision)->bytes * N;
     const contender *who = &plan->contender->base;
     *l = (least_work){
@@ -423,7 +428,7 @@ static cudaError_t prepare(const contender *c, const problem *p, void *const *d_
               .d_values16 = is_fp32 ? NULL : d_inputs[VALUES],
               .host = p->A,
               .stats = &p->stats},
-        .N = p->N,
+        .N = p->width,
         .contender = spmm(c),
     };
     const size_t tuning_bytes = contender_num_tunables(c) * sizeof *tuning;
@@ -444,12 +449,12 @@ static void rebind(void *instance, void *const *d_inputs)
     ((spmm_instance *)instance)->d_B = d_inputs[B_DENSE];
 }
 
-static cudaError_t run(void *instance, void *d_output, cudaStream_t stream)
+static cudaError_t run(void *instance, void *const *d_outputs, cudaStream_t stream)
 {
     spmm_instance *self = instance;
     const spmm_contender *c = self->plan.contender;
-    return c->base.precision == PRECISION_FP32 ? c->run(&self->plan, self->d_B, d_output, stream)
-                                               : c->run16(&self->plan, self->d_B, d_output, stream);
+    return c->base.precision == PRECISION_FP32 ? c->run(&self->plan, self->d_B, d_outputs[0], stream)
+                                               : c->run16(&self->plan, self->d_B, d_outputs[0], stream);
 }
 
 static void release(void *instance)
@@ -471,6 +476,8 @@ static const contender *nested(const void *instance, int depth, const int **tuni
 
 const operation spmm_operation = {
     .name = "spmm",
+    .width = "N",
+    .width_meaning = "columns of B and C",
     .create = create,
     .destroy = destroy,
     .oracle = oracle,

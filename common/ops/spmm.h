@@ -11,23 +11,14 @@
 #ifndef OPS_SPMM_H
 #define OPS_SPMM_H
 
+#include "ops/device_csr.h"
 #include "ops/operation.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* A on the device. Row offsets are 32-bit here: the harness refuses nnz above INT32_MAX. The
- * arrays are cudaMalloc'ed, hence 256-byte aligned, and must not be written. */
-typedef struct spmm_matrix {
-    int rows, cols, nnz;
-    const int *d_row_ptr;   /* rows + 1 */
-    const int *d_col_idx;   /* nnz */
-    const float *d_values;  /* nnz; NULL in a 16-bit precision, which has ... */
-    const void *d_values16; /* ... these: __half or __nv_bfloat16; NULL in fp32 */
-    const csr_matrix *host; /* its pattern in host memory, for a prepare that runs there */
-    const row_stats *stats;
-} spmm_matrix;
+typedef device_csr spmm_matrix;
 
 /* One prepared product: what `prepare` filled and `run` uses. */
 typedef struct spmm_plan {
