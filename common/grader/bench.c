@@ -21,21 +21,21 @@ static int output_array(int slot)
     return MAX_OPERANDS + slot * PER_SLOT + MAX_OPERANDS;
 }
 
-static size_t output_elements(const bench *b)
+static size_t result_elements(const bench *b)
 {
-    return (size_t)b->sides[0].out_rows * b->sides[0].out_cols;
+    return (size_t)output_elements(&b->sides[0].outputs[0]);
 }
 
-static size_t output_bytes(const bench *b)
+static size_t result_bytes(const bench *b)
 {
-    return output_elements(b) * precision_format(b->sides[0].precision)->bytes;
+    return result_elements(b) * precision_format(b->sides[0].precision)->bytes;
 }
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
 static size_t largest_array(const bench *b)
 {
-    size_t most = output_bytes(b);
+    size_t most = result_bytes(b);
     for (int i = 0; i < b->sides[0].num_inputs; i++)
         if (b->sides[0].inputs[i].bytes > most) most = b->sides[0].inputs[i].bytes;
     return most;
@@ -64,7 +64,7 @@ enum status bench_open(bench *b, const operation *op, csr_matrix *A, int N,
         b->sides[i] = (problem){.operation = op,
                                 .A = &b->A,
                                 .stats = stats,
-                                .N = N,
+                                .width = N,
                                 .seed = random_substream(secret, i),
                                 .precision = precision};
         status = op->create(&b->sides[i], error);
@@ -74,7 +74,7 @@ enum status bench_open(bench *b, const operation *op, csr_matrix *A, int N,
         for (int i = 0; i < p->num_inputs && num_sides > 1; i++)
             b->varies[i] = memcmp(p[0].inputs[i].data, p[1].inputs[i].data, p[0].inputs[i].bytes);
         b->image = malloc(largest_array(b) + 2 * ARRAY_GUARD);
-        b->result = malloc((output_elements(b) + 1) * sizeof *b->result);
+        b->result = malloc((result_elements(b) + 1) * sizeof *b->result);
         if (!b->image || !b->result)
             status = fail(error, STATUS_MEMORY, "no memory for the arrays");
     }
@@ -101,7 +101,7 @@ static bool put_input(bench *b, remote *r, int slot, int input, const problem *p
 
 static bool put_output(bench *b, remote *r, int slot)
 {
-    const size_t bytes = output_bytes(b);
+    const size_t bytes = result_bytes(b);
     const int array = output_array(slot);
     memset(b->image + ARRAY_GUARD, 0xFF, bytes);
     for (size_t i = 0; i < ARRAY_GUARD; i++) {
@@ -126,7 +126,7 @@ bool bench_prepare(bench *b, remote *r, int lab, const char *settings)
     const problem *p = &b->sides[0];
     prepare_request q = {.lab = lab,
                          .precision = p->precision,
-                         .N = p->N,
+                         .N = p->width,
                          .num_inputs = p->num_inputs,
                          .rows = b->A.rows,
                          .cols = b->A.cols,
@@ -169,13 +169,16 @@ static bool guards_are_whole(const bench *b, remote *r, int array, size_t bytes)
 static bool sample_is_right(const bench *b, remote *r, const problem *p, int sample)
 {
     const uint64_t stream = test_input_secret();
-    double *want = malloc(2 * (p->out_cols + 1) * sizeof *want), *bound = want + p->out_cols + 1;
+    const output *o = &p->outputs[0];
+    const int64_t longest = output_longest(o);
+    double *want = malloc(2 * (longest + 1) * sizeof *want), *bound = want + longest + 1;
     bool right = want != NULL;
-    for (int s = 0; s < sample && right && p->out_rows; s++) {
-        const int64_t row = (int64_t)random_below(stream, s, p->out_rows);
-        p->operation->oracle(p, row, want, bound);
-        for (int64_t j = 0; j < p->out_cols; j++)
-            right = right && fabs(b->result[row * p->out_cols + j] - want[j]) <= bound[j];
+    for (int s = 0; s < sample && right && o->rows; s++) {
+        const int64_t row = (int64_t)random_below(stream, s, o->rows);
+        const float *got = b->result + output_first(o, row);
+        p->operation->oracle(p, 0, row, want, bound);
+        for (int64_t j = 0; j < output_length(o, row); j++)
+            right = right && fabs(got[j] - want[j]) <= bound[j];
     }
     free(want);
     return right || blame(r, "wrong elements among many runs: not every run did its work");
@@ -188,7 +191,8 @@ static bool all_is_right(bench *b, remote *r, int side)
     error_text error;
     char text[200];
     if (!ref->problem) reference_create(&b->sides[side], ref);
-    if (verify(ref, b->result, &c, &error) != STATUS_OK) return blame(r, "no memory to verify");
+    if (verify(ref, (const float *const[]){b->result}, &c, &error) != STATUS_OK)
+        return blame(r, "no memory to verify");
     if (c.bad == 0) return true;
     diagnose(&b->sides[side], &c, text, sizeof text);
     return blame(r, text);
@@ -197,7 +201,7 @@ static bool all_is_right(bench *b, remote *r, int side)
 bool bench_check(bench *b, remote *r, int slot, int sample)
 {
     const problem *p = &b->sides[b->held[slot]];
-    const size_t bytes = output_bytes(b);
+    const size_t bytes = result_bytes(b);
     const int array = output_array(slot);
     if (!remote_get(r, array, b->image, bytes + 2 * ARRAY_GUARD) ||
         !guards_are_whole(b, r, array, bytes))
@@ -205,7 +209,7 @@ bool bench_check(bench *b, remote *r, int slot, int sample)
     if (p->precision == PRECISION_FP32)
         memcpy(b->result, b->image + ARRAY_GUARD, bytes);
     else
-        precision_widen(p->precision, b->image + ARRAY_GUARD, b->result, output_elements(b));
+        precision_widen(p->precision, b->image + ARRAY_GUARD, b->result, result_elements(b));
     return sample ? sample_is_right(b, r, p, sample) : all_is_right(b, r, b->held[slot]);
 }
 

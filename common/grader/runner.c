@@ -149,7 +149,7 @@ static enum status take_matrix(session *s, const prepare_request *r, const char 
     memcpy(s->A.row_ptr, behind, row_ptr);
     memcpy(s->A.col_idx, behind + row_ptr, col_idx);
     s->problem = (problem){.A = &s->A,
-                           .N = r->N,
+                           .width = r->N,
                            .num_inputs = r->num_inputs,
                            .precision = (enum precision)r->precision};
     return row_stats_compute(&s->A, &s->problem.stats, error);
@@ -214,7 +214,8 @@ static bool run(session *s, const message *m, const run_step *steps)
         void *d_inputs[MAX_OPERANDS];
         resolve(steps[i].inputs, d_inputs);
         op->rebind(s->instance, d_inputs);
-        e = op->run(s->instance, contents(steps[i].output), 0);
+        void *d_outputs[MAX_OUTPUTS] = {contents(steps[i].output)};
+        e = op->run(s->instance, d_outputs, 0);
     }
     if (e == cudaSuccess) e = cudaGetLastError();
     if (e == cudaSuccess) e = cudaDeviceSynchronize();

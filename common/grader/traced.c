@@ -149,7 +149,7 @@ static bool is_believable(const counters *n, const bench *b)
     const problem *p = &b->sides[0];
     const int64_t element = (int64_t)precision_format(p->precision)->bytes;
     const int64_t stored = n->access[GLOBAL_STORE].bytes + n->access[GLOBAL_ATOMIC].bytes;
-    return n->launches > 0 && stored >= p->out_rows * p->out_cols * element &&
+    return n->launches > 0 && stored >= output_elements(&p->outputs[0]) * element &&
            n->access[GLOBAL_LOAD].bytes >= b->A.nnz * element;
 }
 

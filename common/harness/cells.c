@@ -40,10 +40,10 @@ static enum status write_dataset(FILE *out, const options *asked, const char *sp
     enum status status = dataset_identify(spec, asked->data_dir, &d, error);
     if (status != STATUS_OK) return status;
     const options o = options_settle(asked, d.decoded);
-    for (int i = 0; i < o.num_N; i++)
+    for (int i = 0; i < o.num_widths; i++)
         for (int precision = 0; precision < NUM_PRECISIONS; precision++) {
             const contender *last = last_lab((enum precision)precision, &o);
-            if (last) write_cell(out, &o, &d, spec, o.N[i], last);
+            if (last) write_cell(out, &o, &d, spec, o.widths[i], last);
         }
     return STATUS_OK;
 }

@@ -8,6 +8,14 @@ const contender *own_lab(void)
     return own;
 }
 
+const contender *last_lab_of(const operation *op)
+{
+    const contender *last = NULL;
+    for (const contender *c = contenders(); c; c = c->next)
+        if (c->lab && c->operation == op) last = c;
+    return last;
+}
+
 /* A lab may have a contender for each precision: own is the last lab's number. */
 static bool lab_is_chosen(const contender *c, int own, const options *o)
 {
@@ -31,7 +39,7 @@ static bool vendor_is_chosen(const contender *vendor, int own, const options *o)
 
 bool contender_is_chosen(const contender *c, const options *o)
 {
-    const contender *own = own_lab();
-    if (c->operation != own->operation) return false;
-    return c->lab ? lab_is_chosen(c, own->lab, o) : vendor_is_chosen(c, own->lab, o);
+    if (c->operation != o->operation) return false;
+    const int own = last_lab_of(o->operation)->lab;
+    return c->lab ? lab_is_chosen(c, own, o) : vendor_is_chosen(c, own, o);
 }

@@ -9,6 +9,9 @@
 /* The lab the program is named after: the last of those linked in. */
 const contender *own_lab(void);
 
+/* The last lab of that operation. */
+const contender *last_lab_of(const operation *op);
+
 /* Whether these options have `c` run beside the own lab: its operation, precision and rivals decide. */
 bool contender_is_chosen(const contender *c, const options *o);
 

@@ -16,6 +16,7 @@ enum option_id {
     OPT_COLD,
     OPT_WARM,
     OPT_VS,
+    OPT_OP,
     OPT_PRECISION,
     OPT_TUNE,
     OPT_SWEEP,
@@ -46,9 +47,11 @@ static const struct {
     {"bench-only", NULL, OPT_BENCH_ONLY, "check once, after the timed runs, instead of before too"},
     {"runs", "R", OPT_RUNS, "timed runs (default: 20 to 200, until the median is stable)"},
     {"seed", "S", OPT_SEED, "seed of the random inputs (default 1)"},
-    {"warm", NULL, OPT_WARM, "leave B and C in the L2 cache between runs (default)"},
+    {"warm", NULL, OPT_WARM, "leave what a run used in the L2 cache for the next (default)"},
     {"cold", NULL, OPT_COLD, "flush the L2 cache before every run (default for set:llm)"},
     {"vs", "RIVAL", OPT_VS, "compare with the vendor: best, default or dense, with labK, or none"},
+    {"op", "OP", OPT_OP,
+     "run the labs of this operation (default: that of the program's first lab)"},
     {"precision", "P", OPT_PRECISION,
      "run contenders of one precision only: fp32, fp16 or bf16 (default: all)"},
     {"tune", NULL, OPT_TUNE, "measure every setting of the tunables, keep and use the fastest"},
@@ -68,7 +71,7 @@ static const struct {
     {"data-dir", "DIR", OPT_DATA_DIR, "look for datasets here before $SPMM_DATA_DIR"},
     {"device", "I", OPT_DEVICE, "use GPU number I (default 0)"},
     {"cells", NULL, OPT_CELLS,
-     "run nothing; write as CSV what would run: each dataset, N and precision"},
+     "run nothing; write as CSV what would run: each dataset, width and precision"},
     {"list", NULL, OPT_LIST, "list labs, tunables, datasets and file formats"},
     {"help", NULL, OPT_HELP, "show this text"},
     {"version", NULL, OPT_VERSION, "show the commit it was built from, the backend and the GPU"},
@@ -102,23 +105,45 @@ static enum status refuse_option(const char *word, int id, error_text *error)
 /* "32" or "32,64,256" */
 static enum status parse_widths(const char *text, options *o, error_text *error)
 {
+    const char *const name = o->operation->width;
     char copy[256];
-    if (strlen(text) >= sizeof copy) return fail(error, STATUS_USAGE, "N: the list is too long");
+    if (strlen(text) >= sizeof copy)
+        return fail(error, STATUS_USAGE, "%s: the list is too long", name);
     strcpy(copy, text);
-    o->num_N = 0;
-    o->N_asked = true;
+    o->num_widths = 0;
+    o->widths_asked = true;
     char *rest = copy, *word;
     while ((word = strsep(&rest, ","))) {
         long long value;
         if (!parse_integer(word, 1, 1 << 20, &value))
             return fail(error, STATUS_USAGE,
-                        "N must be a whole number from 1 to %d, or several as in 32,256; got '%s'",
-                        1 << 20, text);
-        if (o->num_N == MAX_WIDTHS)
-            return fail(error, STATUS_USAGE, "at most %d values of N in one run", MAX_WIDTHS);
-        o->N[o->num_N++] = (int)value;
+                        "%s must be a whole number from 1 to %d, or several as in 32,256; got '%s'",
+                        name, 1 << 20, text);
+        if (o->num_widths == MAX_WIDTHS)
+            return fail(error, STATUS_USAGE, "at most %d values of %s in one run", MAX_WIDTHS,
+                        name);
+        o->widths[o->num_widths++] = (int)value;
     }
     return STATUS_OK;
+}
+
+/* The operation of that name among the labs of this program. */
+static enum status parse_operation(const char *text, options *o, error_text *error)
+{
+    char names[128] = "";
+    const operation *last = NULL;
+    for (const contender *c = contenders(); c; c = c->next) {
+        if (!c->lab || c->operation == last) continue;
+        last = c->operation;
+        const size_t used = strlen(names);
+        if (!strcmp(text, last->name)) {
+            o->operation = last;
+            return STATUS_OK;
+        }
+        if (!strstr(names, last->name))
+            snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", last->name);
+    }
+    return fail(error, STATUS_USAGE, "--op %s: this program has labs of %s", text, names);
 }
 
 static enum status parse_rival(const char *text, options *o, error_text *error)
@@ -282,6 +307,8 @@ static enum status parse_option(int id, const char *argument, options *o, error_
         break;
     case OPT_VS:
         return parse_rival(argument, o, error);
+    case OPT_OP:
+        return parse_operation(argument, o, error);
     case OPT_PRECISION:
         return parse_precision(argument, o, error);
     case OPT_SET:
@@ -337,7 +364,12 @@ static enum status check_together(const options *o, const char *about_times, err
 
 enum status options_parse(int argc, char **argv, options *o, error_text *error)
 {
-    *o = (options){.check = true, .bench = true, .seed = 1, .N = {32}, .num_N = 1};
+    *o = (options){.operation = contenders()->operation,
+                   .check = true,
+                   .bench = true,
+                   .seed = 1,
+                   .widths = {32},
+                   .num_widths = 1};
     struct option table[NUM_OPTIONS + 1] = {0};
     for (int i = 0; i < NUM_OPTIONS; i++)
         table[i] =
@@ -359,8 +391,8 @@ enum status options_parse(int argc, char **argv, options *o, error_text *error)
         if (is_about_times(id)) about_times = table[index].name;
     }
     if (argc - optind > 2)
-        return fail(error, STATUS_USAGE, "too many words: '%s' (expected [DATASET [N]])",
-                    argv[optind + 2]);
+        return fail(error, STATUS_USAGE, "too many words: '%s' (expected [DATASET [%s]])",
+                    argv[optind + 2], o->operation->width);
     status = check_together(o, about_times, error);
     if (status != STATUS_OK) return status;
     if (!o->model) o->model = "h200";
@@ -376,9 +408,9 @@ options options_settle(const options *asked, bool decoded)
     options o = *asked;
     if (!decoded) return o;
     if (!o.l2_asked) o.l2 = L2_COLD;
-    if (!o.N_asked) {
-        o.num_N = sizeof BATCHES / sizeof BATCHES[0];
-        memcpy(o.N, BATCHES, sizeof BATCHES);
+    if (!o.widths_asked) {
+        o.num_widths = sizeof BATCHES / sizeof BATCHES[0];
+        memcpy(o.widths, BATCHES, sizeof BATCHES);
     }
     return o;
 }
@@ -401,10 +433,11 @@ static void name_labs(char *text, size_t bytes)
 void options_help(FILE *out, const char *program)
 {
     char labs[40];
+    const operation *const op = contenders()->operation;
     name_labs(labs, sizeof labs);
     fprintf(
         out,
-        "usage: %s [DATASET [N]] [--option ...]\n"
+        "usage: %s [DATASET [%s]] [--option ...]\n"
         "\n"
         "Runs %s on a sparse matrix, checks every element of every result against an\n"
         "fp64 oracle and, on a GPU, times them beside the vendor's library.\n"
@@ -413,10 +446,10 @@ void options_help(FILE *out, const char *program)
         "            lab-format base name, an edge list; text also .gz), or a generator\n"
         "            (rand:rows=1000,deg=8,skew=1.5  weights:rows=2048,cols=512,sparsity=0.9).\n"
         "            Without one, a small bundled sample.\n"
-        "  N         columns of the dense matrix, or several: 32,256 (default 32; set:llm "
+        "  %-8s  %s, or several: 32,256 (default 32; set:llm "
         "8,16,32)\n"
         "\n",
-        program, labs);
+        program, op->width, labs, op->width, op->width_meaning);
     for (int i = 0; i < NUM_OPTIONS; i++) {
         char left[40];
         snprintf(left, sizeof left, "--%s%s%s", OPTIONS[i].name, OPTIONS[i].argument ? " " : "",

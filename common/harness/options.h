@@ -23,12 +23,13 @@ typedef struct setting {
 
 typedef struct options {
     enum mode mode;
-    const char *dataset; /* NULL: the bundled sample */
-    int N[MAX_WIDTHS];   /* widths to run, in the order given */
-    int num_N;
-    bool N_asked, l2_asked; /* or N and l2 are the defaults, which options_settle may replace */
-    bool check, bench;      /* what to do: --check-only and --bench-only clear one */
-    int runs;               /* timed runs; 0: as many as a stable median takes */
+    const char *dataset;        /* NULL: the bundled sample */
+    const operation *operation; /* whose labs are run */
+    int widths[MAX_WIDTHS];     /* to run, in the order given: operation->width of each problem */
+    int num_widths;
+    bool widths_asked, l2_asked; /* or they are the defaults, which options_settle may replace */
+    bool check, bench;           /* what to do: --check-only and --bench-only clear one */
+    int runs;                    /* timed runs; 0: as many as a stable median takes */
     uint64_t seed;
     enum l2_state l2;
     enum rivals rivals;  /* whom the speedup column compares with, hence who else runs */
@@ -51,8 +52,8 @@ typedef struct options {
  */
 enum status options_parse(int argc, char **argv, options *o, error_text *error);
 
-/* The options for weights that are `decoded` (dataset.h), or for others: what was asked for, else N = 8,
- * 16, 32 and a cold L2 cache for the former. */
+/* The options for weights that are `decoded` (dataset.h), or for others: what was asked for, else widths
+ * of 8, 16, 32 and a cold L2 cache for the former. */
 options options_settle(const options *asked, bool decoded);
 
 /* "warm" or "cold": the column `l2`. */

@@ -50,7 +50,7 @@ typedef struct session {
 static const contender *same_place(const contender *c)
 {
     for (const contender *d = c->next; c->lab && d && d->lab == c->lab; d = d->next)
-        if (d->precision == c->precision) return d;
+        if (d->precision == c->precision && d->operation == c->operation) return d;
     return NULL;
 }
 
@@ -64,7 +64,7 @@ static enum status add_entry(session *s, entry e, error_text *error)
 
 static enum status choose_entries(session *s, error_text *error)
 {
-    const contender *own = own_lab();
+    const contender *own = last_lab_of(s->options->operation);
     enum status status = STATUS_OK;
     for (const contender *c = contenders(); c && status == STATUS_OK; c = c->next) {
         entry e = {.contender = c, .tuned = c->lab == own->lab && s->options->sweep};
@@ -180,7 +180,8 @@ static void evaluate_all(session *s, const dataset *d, workbench *w)
         if (e.contender->precision != w->problem->precision) continue;
         outcome *out = &s->outcomes[s->num_group];
         char what[200];
-        snprintf(what, sizeof what, "%s N=%d %s", d->name, w->problem->N, e.contender->name);
+        snprintf(what, sizeof what, "%s %s=%d %s", d->name, w->problem->operation->width,
+                 w->problem->width, e.contender->name);
         progress_show(s->step++, s->steps, what);
         *out = not_run;
         const int *tuning = e.tuned ? e.tuning : NULL;
@@ -226,16 +227,16 @@ static void print_table(session *s, const problem *p, size_t first)
     if (s->stdout_lost) complain(s, status, &error);
 }
 
-static void run_precision(session *s, const dataset *d, const row_stats *stats, int N,
+static void run_precision(session *s, const dataset *d, const row_stats *stats, int width,
                           enum precision precision)
 {
     workbench w;
     error_text error;
     const size_t first = s->num_group;
-    problem p = {.operation = own_lab()->operation,
+    problem p = {.operation = s->options->operation,
                  .A = &d->matrix,
                  .stats = *stats,
-                 .N = N,
+                 .width = width,
                  .seed = s->options->seed,
                  .precision = precision};
     enum status status = p.operation->create(&p, &error);
@@ -251,7 +252,8 @@ static void run_precision(session *s, const dataset *d, const row_stats *stats, 
         workbench_destroy(&w);
     } else {
         error_text located;
-        fail(&located, status, "%s, N = %d: %.900s", d->name, N, error.text);
+        fail(&located, status, "%s, %s = %d: %.900s", d->name, p.operation->width, width,
+             error.text);
         complain(s, status, &located);
         rows_not_run(s, d, &p, status, &error);
     }
@@ -267,12 +269,13 @@ static bool has_precision(const session *s, enum precision precision)
 
 /* A problem for each precision among the contenders, for inputs, oracle and bound depend on it: fp32
  * first, so that what follows can be compared with it. */
-static void run_width(session *s, const dataset *d, const row_stats *stats, int N)
+static void run_width(session *s, const dataset *d, const row_stats *stats, int width)
 {
     error_text error;
     s->num_group = 0;
     for (int i = 0; i < NUM_PRECISIONS; i++)
-        if (has_precision(s, (enum precision)i)) run_precision(s, d, stats, N, (enum precision)i);
+        if (has_precision(s, (enum precision)i))
+            run_precision(s, d, stats, width, (enum precision)i);
     enum status status = row_list_add(&s->rows, s->group, s->num_group, &error);
     if (status != STATUS_OK) complain(s, status, &error);
 }
@@ -285,18 +288,18 @@ static void run_dataset(session *s, const char *name)
     row_stats stats;
     error_text error;
     const options *const asked = s->options;
-    size_t step_after = s->step + asked->num_N * s->num_entries;
+    size_t step_after = s->step + asked->num_widths * s->num_entries;
     progress_show(s->step, s->steps, name ? name : "");
     enum status status = dataset_open(name, asked->data_dir, &d, &error);
     if (status == STATUS_OK) {
         const options here = options_settle(asked, d.decoded);
-        const size_t more = (here.num_N - asked->num_N) * s->num_entries;
+        const size_t more = (here.num_widths - asked->num_widths) * s->num_entries;
         s->options = &here;
         s->steps += more;
         step_after += more;
         status = row_stats_compute(&d.matrix, &stats, &error);
-        for (int i = 0; status == STATUS_OK && i < here.num_N; i++) {
-            run_width(s, &d, &stats, here.N[i]);
+        for (int i = 0; status == STATUS_OK && i < here.num_widths; i++) {
+            run_width(s, &d, &stats, here.widths[i]);
             save_rows(s, false);
         }
         s->options = asked;
@@ -332,7 +335,7 @@ static enum status run_datasets(session *s, error_text *error)
     if (status == STATUS_OK)
         status = dataset_expand(s->options->dataset, s->options->data_dir, &names, &count, error);
     if (status != STATUS_OK) return status;
-    s->steps = count * s->options->num_N * s->num_entries;
+    s->steps = count * s->options->num_widths * s->num_entries;
     for (size_t i = 0; i < count; i++)
         run_dataset(s, names[i]);
     save_rows(s, true);

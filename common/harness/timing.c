@@ -55,14 +55,14 @@ static cudaError_t stopwatch_create(stopwatch *w, const options *o, size_t l2_by
 
 /* One timed group of `repeats` runs, in ms per run. */
 static cudaError_t time_group(const stopwatch *w, const operation *op, void *instance,
-                              void *d_output, int repeats, double *ms)
+                              void *const *d_outputs, int repeats, double *ms)
 {
     float elapsed;
     if (w->flush) CUDA_TRY(device_flush_cache(w->flush, w->flush_bytes, w->stream));
     CUDA_TRY(device_spin(HEAD_START_US + repeats * HEAD_START_US_PER_RUN, w->stream));
     CUDA_TRY(cudaEventRecord(w->start, w->stream));
     for (int i = 0; i < repeats; i++)
-        CUDA_TRY(op->run(instance, d_output, w->stream));
+        CUDA_TRY(op->run(instance, d_outputs, w->stream));
     CUDA_TRY(cudaEventRecord(w->stop, w->stream));
     CUDA_TRY(cudaEventSynchronize(w->stop));
     CUDA_TRY(cudaGetLastError());
@@ -107,13 +107,14 @@ static bool median_is_known(const timing *t)
 
 /* Runs until two successive runs differ by less than 2 %, but for WARM_UP_MS at least: the GPU was
  * idle while the host compared a result, and may have lowered its clock. */
-static cudaError_t warm_up(const stopwatch *w, const operation *op, void *instance, void *d_output)
+static cudaError_t warm_up(const stopwatch *w, const operation *op, void *instance,
+                           void *const *d_outputs)
 {
     const double start = wall_ms();
     double before, now = NAN, spent = 0, waited = 0;
     do {
         before = now;
-        CUDA_TRY(time_group(w, op, instance, d_output, 1, &now));
+        CUDA_TRY(time_group(w, op, instance, d_outputs, 1, &now));
         spent += now;
         waited = wall_ms() - start;
     } while (spent < TIME_BUDGET_MS / 4 && waited < LONGEST_WARM_UP_MS &&
@@ -122,13 +123,13 @@ static cudaError_t warm_up(const stopwatch *w, const operation *op, void *instan
 }
 
 static cudaError_t take_sample(const stopwatch *w, const operation *op, void *instance,
-                               void *d_output, const options *o, double *sample, timing *t)
+                               void *const *d_outputs, const options *o, double *sample, timing *t)
 {
     const int most = o->runs ? o->runs : MAX_RUNS;
     double spent = 0;
     int n = 0;
     while (n < most) {
-        CUDA_TRY(time_group(w, op, instance, d_output, 1, &sample[n]));
+        CUDA_TRY(time_group(w, op, instance, d_outputs, 1, &sample[n]));
         spent += sample[n++];
         if (o->runs) continue;
         if (n >= FEWEST_RUNS && spent > TIME_BUDGET_MS) break;
@@ -142,16 +143,16 @@ static cudaError_t take_sample(const stopwatch *w, const operation *op, void *in
 }
 
 static cudaError_t take_batches(const stopwatch *w, const operation *op, void *instance,
-                                void *d_output, timing *t)
+                                void *const *d_outputs, timing *t)
 {
     double batch[BATCHES];
     for (int i = 0; i < BATCHES; i++)
-        CUDA_TRY(time_group(w, op, instance, d_output, BATCH, &batch[i]));
+        CUDA_TRY(time_group(w, op, instance, d_outputs, BATCH, &batch[i]));
     t->batch_ms = timing_median(batch, BATCHES);
     return cudaSuccess;
 }
 
-cudaError_t time_runs(const operation *op, void *instance, void *d_output, const options *o,
+cudaError_t time_runs(const operation *op, void *instance, void *const *d_outputs, const options *o,
                       size_t l2_bytes, timing *result)
 {
     stopwatch w;
@@ -159,10 +160,10 @@ cudaError_t time_runs(const operation *op, void *instance, void *d_output, const
     double *sample = malloc((o->runs > MAX_RUNS ? o->runs : MAX_RUNS) * sizeof *sample);
     if (!sample) return cudaErrorMemoryAllocation;
     cudaError_t error = stopwatch_create(&w, o, l2_bytes);
-    if (error == cudaSuccess) error = warm_up(&w, op, instance, d_output);
-    if (error == cudaSuccess) error = take_sample(&w, op, instance, d_output, o, sample, result);
+    if (error == cudaSuccess) error = warm_up(&w, op, instance, d_outputs);
+    if (error == cudaSuccess) error = take_sample(&w, op, instance, d_outputs, o, sample, result);
     if (error == cudaSuccess && o->l2 == L2_WARM && result->median_ms < SHORT_RUN_MS)
-        error = take_batches(&w, op, instance, d_output, result);
+        error = take_batches(&w, op, instance, d_outputs, result);
     if (error != cudaSuccess) *result = NOT_TIMED;
     stopwatch_destroy(&w);
     free(sample);

@@ -22,7 +22,7 @@ static void cache_key(const workbench *w, const contender *c, char key[KEY_BYTES
     options_flags(w->options, flags, sizeof flags); /* with what --set fixes */
     snprintf(key, KEY_BYTES, "%s|%s@%lld.%09ld|%s|N=%d|%lldx%lld|nnz=%lld|max=%lld|cov=%.4f|%s|%s",
              w->device->name, provenance_commit(), (long long)program.st_mtim.tv_sec,
-             program.st_mtim.tv_nsec, c->name, w->problem->N, (long long)s->rows,
+             program.st_mtim.tv_nsec, c->name, w->problem->width, (long long)s->rows,
              (long long)s->cols, (long long)s->nnz, (long long)s->max, s->cov, flags,
              w->options->l2 == L2_COLD ? "cold" : "warm");
 }

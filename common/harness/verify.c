@@ -19,23 +19,25 @@ static float round_up(double x)
     return fminf(f, FLT_MAX);
 }
 
-/* Fills both arrays; false if there is no room for scratch. */
-static bool compute(const problem *p, double *value, float *bound)
+/* Fills both arrays for one output; false if there is no room for scratch. */
+static bool compute(const problem *p, int which, double *value, float *bound)
 {
+    const output *o = &p->outputs[which];
+    const int64_t longest = output_longest(o);
     int failed = 0;
 #pragma omp parallel
     {
-        double *row_bound = malloc((p->out_cols + 1) * sizeof *row_bound);
+        double *row_bound = malloc((longest + 1) * sizeof *row_bound);
         if (!row_bound) {
 #pragma omp atomic write
             failed = 1;
         }
 #pragma omp for schedule(dynamic, ROWS_AT_A_TIME)
-        for (int64_t row = 0; row < p->out_rows; row++) {
+        for (int64_t row = 0; row < o->rows; row++) {
             if (!row_bound) continue;
-            const size_t at = (size_t)row * p->out_cols;
-            p->operation->oracle(p, row, value + at, row_bound);
-            for (int64_t j = 0; j < p->out_cols; j++)
+            const int64_t at = output_first(o, row), length = output_length(o, row);
+            p->operation->oracle(p, which, row, value + at, row_bound);
+            for (int64_t j = 0; j < length; j++)
                 bound[at + j] = round_up(row_bound[j]);
         }
         free(row_bound);
@@ -43,26 +45,35 @@ static bool compute(const problem *p, double *value, float *bound)
     return !failed;
 }
 
-void reference_create(const problem *p, reference *ref)
+/* Leaves an output without the arrays where they would take more than half of the memory available. */
+static void create_output(const problem *p, int which, reference *ref)
 {
-    *ref = (reference){.problem = p};
-    const size_t elements = (size_t)p->out_rows * p->out_cols;
+    const size_t elements = (size_t)output_elements(&p->outputs[which]);
     if (elements * (sizeof(double) + sizeof(float)) > (size_t)memory_available() / 2) return;
     double *value = malloc((elements + 1) * sizeof *value);
     float *bound = malloc((elements + 1) * sizeof *bound);
-    if (value && bound && compute(p, value, bound)) {
-        ref->value = value;
-        ref->bound = bound;
+    if (value && bound && compute(p, which, value, bound)) {
+        ref->outputs[which].value = value;
+        ref->outputs[which].bound = bound;
     } else {
         free(value);
         free(bound);
     }
 }
 
+void reference_create(const problem *p, reference *ref)
+{
+    *ref = (reference){.problem = p};
+    for (int i = 0; i < p->num_outputs; i++)
+        create_output(p, i, ref);
+}
+
 void reference_destroy(reference *ref)
 {
-    free(ref->value);
-    free(ref->bound);
+    for (int i = 0; i < MAX_OUTPUTS; i++) {
+        free(ref->outputs[i].value);
+        free(ref->outputs[i].bound);
+    }
     *ref = (reference){0};
 }
 
@@ -73,26 +84,31 @@ bool is_unwritten(float x)
     return bits == UINT32_MAX;
 }
 
-static void comparison_init(comparison *c)
+static void comparison_init(comparison *c, int which)
 {
-    *c = (comparison){.first_row = INT64_MAX,
+    *c = (comparison){.which = which,
+                      .first_row = INT64_MAX,
                       .last_row = -1,
+                      .first_at = INT64_MAX,
+                      .last_at = -1,
                       .shortest_bad = INT64_MAX,
                       .shortest_good = INT64_MAX,
                       .longest_bad = -1,
                       .longest_good = -1};
 }
 
-/* Compares one row and adds it to the counts of the calling thread; sets bad_col[j] where column j
- * is wrong. */
+/* Compares one row of an output and adds it to the counts of the calling thread; sets bad_place[j] where
+ * the element at place j is wrong. */
 static void compare_row(const reference *ref, int64_t row, const float *got, const double *want,
-                        const float *bound, comparison *c, uint8_t *bad_col)
+                        const float *bound, comparison *c, uint8_t *bad_place)
 {
     const problem *p = ref->problem;
+    const output *o = &p->outputs[c->which];
     const double factor = ref->bound_factor > 0 ? ref->bound_factor : 1;
-    const int64_t length = p->operation->row_length(p, row);
+    const int64_t nonzeros = p->operation->row_length(p, row);
+    const int64_t first = output_first(o, row), length = output_length(o, row);
     int64_t bad_before = c->bad;
-    for (int64_t j = 0; j < p->out_cols; j++) {
+    for (int64_t j = 0; j < length; j++) {
         const double limit = factor * bound[j];
         const double error = fabs((double)got[j] - want[j]);
         if (error <= limit) {
@@ -101,24 +117,27 @@ static void compare_row(const reference *ref, int64_t row, const float *got, con
         }
         c->worst = limit > 0 && isfinite(error) ? fmax(c->worst, error / limit) : INFINITY;
         if (c->bad < SHOWN_ERRORS)
-            c->shown[c->bad] = (wrong_element){row, j, length, want[j], limit, got[j]};
+            c->shown[c->bad] = (wrong_element){
+                row, j, output_column(o, row, j), first + j, nonzeros, want[j], limit, got[j]};
         c->bad++;
-        bad_col[j] = 1;
+        bad_place[j] = 1;
+        if (first + j < c->first_at) c->first_at = first + j;
+        if (first + j > c->last_at) c->last_at = first + j;
         c->unwritten += is_unwritten(got[j]);
         c->not_finite += !isfinite(got[j]) && !is_unwritten(got[j]);
         c->zero += got[j] == 0;
         c->doubled += fabs((double)got[j] - 2 * want[j]) <= 2 * limit;
     }
-    c->elements += p->out_cols;
+    c->elements += length;
     if (c->bad > bad_before) {
         c->bad_rows++;
         if (row < c->first_row) c->first_row = row;
         if (row > c->last_row) c->last_row = row;
-        if (length < c->shortest_bad) c->shortest_bad = length;
-        if (length > c->longest_bad) c->longest_bad = length;
+        if (nonzeros < c->shortest_bad) c->shortest_bad = nonzeros;
+        if (nonzeros > c->longest_bad) c->longest_bad = nonzeros;
     } else {
-        if (length > c->longest_good) c->longest_good = length;
-        if (length < c->shortest_good) c->shortest_good = length;
+        if (nonzeros > c->longest_good) c->longest_good = nonzeros;
+        if (nonzeros < c->shortest_good) c->shortest_good = nonzeros;
     }
 }
 
@@ -134,8 +153,7 @@ static int64_t larger(int64_t a, int64_t b)
 static int by_position(const void *a, const void *b)
 {
     const wrong_element *x = a, *y = b;
-    if (x->row != y->row) return x->row < y->row ? -1 : 1;
-    return (x->col > y->col) - (x->col < y->col);
+    return (x->at > y->at) - (x->at < y->at);
 }
 
 /* Adds one thread's counts to the whole; of the shown elements the first ones in order stay. */
@@ -158,63 +176,93 @@ static void comparison_merge(comparison *all, const comparison *part)
     all->bad_rows += part->bad_rows;
     all->first_row = smaller(all->first_row, part->first_row);
     all->last_row = larger(all->last_row, part->last_row);
+    all->first_at = smaller(all->first_at, part->first_at);
+    all->last_at = larger(all->last_at, part->last_at);
     all->shortest_bad = smaller(all->shortest_bad, part->shortest_bad);
     all->longest_bad = larger(all->longest_bad, part->longest_bad);
     all->longest_good = larger(all->longest_good, part->longest_good);
     all->shortest_good = smaller(all->shortest_good, part->shortest_good);
 }
 
-enum status verify(const reference *ref, const float *got, comparison *result, error_text *error)
+/* Compares one output; false if there is no room for scratch. */
+static bool verify_output(const reference *ref, int which, const float *got, comparison *result)
 {
     const problem *p = ref->problem;
-    const int64_t cols = p->out_cols;
-    uint8_t *bad_col = calloc(cols + 1, 1);
-    bool failed = !bad_col;
-    comparison_init(result);
+    const output *o = &p->outputs[which];
+    const double *const value = ref->outputs[which].value;
+    const int64_t longest = output_longest(o);
+    uint8_t *bad_place = calloc(longest + 1, 1);
+    bool failed = !bad_place;
+    comparison_init(result, which);
 #pragma omp parallel if (!failed)
     {
         comparison part;
-        comparison_init(&part);
-        double *want = malloc((cols + 1) * sizeof *want),
-               *exact = malloc((cols + 1) * sizeof *exact);
-        float *bound = malloc((cols + 1) * sizeof *bound);
-        uint8_t *part_bad_col = calloc(cols + 1, 1);
-        const bool ready = want && exact && bound && part_bad_col && bad_col;
+        comparison_init(&part, which);
+        double *want = malloc((longest + 1) * sizeof *want),
+               *exact = malloc((longest + 1) * sizeof *exact);
+        float *bound = malloc((longest + 1) * sizeof *bound);
+        uint8_t *part_bad_place = calloc(longest + 1, 1);
+        const bool ready = want && exact && bound && part_bad_place && bad_place;
 #pragma omp for schedule(dynamic, ROWS_AT_A_TIME)
-        for (int64_t row = 0; row < p->out_rows; row++) {
-            const size_t at = (size_t)row * cols;
+        for (int64_t row = 0; row < o->rows; row++) {
+            const int64_t at = output_first(o, row), length = output_length(o, row);
             if (!ready) continue;
-            if (ref->value) {
-                compare_row(ref, row, got + at, ref->value + at, ref->bound + at, &part,
-                            part_bad_col);
+            if (value) {
+                compare_row(ref, row, got + at, value + at, ref->outputs[which].bound + at, &part,
+                            part_bad_place);
             } else {
-                p->operation->oracle(p, row, want, exact);
-                for (int64_t j = 0; j < cols; j++)
+                p->operation->oracle(p, which, row, want, exact);
+                for (int64_t j = 0; j < length; j++)
                     bound[j] = round_up(exact[j]);
-                compare_row(ref, row, got + at, want, bound, &part, part_bad_col);
+                compare_row(ref, row, got + at, want, bound, &part, part_bad_place);
             }
         }
 #pragma omp critical
         {
             comparison_merge(result, &part);
             failed |= !ready;
-            for (int64_t j = 0; ready && j < cols; j++)
-                bad_col[j] |= part_bad_col[j];
+            for (int64_t j = 0; ready && j < longest; j++)
+                bad_place[j] |= part_bad_place[j];
         }
         free(want);
         free(exact);
         free(bound);
-        free(part_bad_col);
+        free(part_bad_place);
     }
-    result->first_col = cols;
-    result->last_col = -1;
-    for (int64_t j = 0; !failed && j < cols; j++)
-        if (bad_col[j]) {
-            result->bad_cols++;
-            result->first_col = smaller(result->first_col, j);
-            result->last_col = j;
+    result->which_elements = result->elements;
+    result->which_bad = result->bad;
+    result->first_place = longest;
+    result->last_place = -1;
+    for (int64_t j = 0; !failed && j < longest; j++)
+        if (bad_place[j]) {
+            result->bad_places++;
+            result->first_place = smaller(result->first_place, j);
+            result->last_place = j;
         }
-    free(bad_col);
-    return failed ? fail(error, STATUS_MEMORY, "no memory to verify %lld columns", (long long)cols)
-                  : STATUS_OK;
+    free(bad_place);
+    return !failed;
+}
+
+enum status verify(const reference *ref, const float *const *got, comparison *result,
+                   error_text *error)
+{
+    const problem *p = ref->problem;
+    int64_t elements = 0, bad = 0;
+    double worst = 0;
+    comparison_init(result, 0);
+    for (int i = 0; i < p->num_outputs; i++) {
+        comparison one;
+        if (!verify_output(ref, i, got[i], &one))
+            return fail(error, STATUS_MEMORY, "no memory to verify rows of %lld elements",
+                        (long long)output_longest(&p->outputs[i]));
+        elements += one.elements;
+        worst = fmax(worst, one.worst);
+        if (i == 0 || (bad == 0 && one.bad > 0))
+            *result = one; /* the first one with errors stays */
+        bad += one.bad;
+    }
+    result->elements = elements;
+    result->bad = bad;
+    result->worst = worst;
+    return STATUS_OK;
 }

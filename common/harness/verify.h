@@ -10,8 +10,10 @@
  * comparison. */
 typedef struct reference {
     const problem *problem;
-    double *value;       /* out_rows x out_cols, or NULL: recompute */
-    float *bound;        /* the same shape, rounded up */
+    struct {
+        double *value; /* an element each, in the output's order; or NULL: recompute */
+        float *bound;  /* the same, rounded up */
+    } outputs[MAX_OUTPUTS];
     double bound_factor; /* errors may be this many times the bound; 0: 1 */
 } reference;
 
@@ -21,23 +23,29 @@ enum { SHOWN_ERRORS = 5 };
 bool is_unwritten(float x);
 
 typedef struct wrong_element {
-    int64_t row, col, row_length;
+    int64_t row, place; /* which of the row's elements, from 0 */
+    int64_t col;        /* its column: in a dense output the same as its place */
+    int64_t at;         /* which of the output's elements: of a pattern, the nonzero's number */
+    int64_t row_length;
     double want, bound;
     float got;
 } wrong_element;
 
-/* What a comparison found. The counts below `bad` describe the wrong elements and feed the
- * diagnosis. */
+/* What a comparison found. The counts below `which` describe the wrong elements of one output, and feed
+ * the diagnosis. */
 typedef struct comparison {
-    int64_t elements, bad;
-    double worst; /* largest |got - want| / bound; infinity if any is not finite */
+    int64_t elements, bad; /* of all outputs */
+    double worst;          /* largest |got - want| / bound; infinity if any is not finite */
+    int which;             /* the first output that has wrong elements */
+    int64_t which_elements, which_bad; /* its elements, and the wrong ones among them */
     wrong_element shown[SHOWN_ERRORS]; /* the first ones in row-major order */
     int64_t unwritten;                 /* still hold the fill pattern */
     int64_t not_finite;                /* NaN or infinite, but not the fill pattern */
     int64_t zero, doubled;             /* got exactly 0; got 2 * want within the bound */
     int64_t bad_rows, first_row, last_row;
-    int64_t first_col, last_col;        /* columns that hold wrong elements lie between */
-    int64_t bad_cols;                   /* and this many of them do */
+    int64_t first_at, last_at;          /* the first and the last wrong element */
+    int64_t bad_places;                 /* places of a row that hold wrong elements, ... */
+    int64_t first_place, last_place;    /* ... which lie between these */
     int64_t shortest_bad, longest_good; /* row lengths: of rows with and without wrong elements */
     int64_t longest_bad, shortest_good;
 } comparison;
@@ -46,13 +54,15 @@ typedef struct comparison {
 void reference_create(const problem *p, reference *ref);
 void reference_destroy(reference *ref);
 
-/* Compares `got` (out_rows x out_cols) with the oracle. An element passes if
+/* Compares got[i], a float for each element of output i, with the oracle. An element passes if
  * |got - want| <= bound, an accept form that NaN and infinity fail. STATUS_MEMORY if there is no
  * room for scratch. */
-enum status verify(const reference *ref, const float *got, comparison *result, error_text *error);
+enum status verify(const reference *ref, const float *const *got, comparison *result,
+                   error_text *error);
 
 /* One sentence on what the wrong elements have in common, for a comparison with bad > 0:
- * "wrong values: only columns >= 32 of 33", "never written: only the last row, 41", ... */
+ * "wrong values: only columns >= 32 of 33", "never written: only the last row, 41",
+ * "wrong values: only from nonzero 32 of a row on", ... */
 void diagnose(const problem *p, const comparison *result, char *text, size_t bytes);
 
 #endif

@@ -12,27 +12,20 @@
 
 /* ---- the problem on the device --------------------------------------------------------------- */
 
-static size_t output_elements(const problem *p)
-{
-    return (size_t)p->out_rows * p->out_cols;
-}
-
-static size_t output_bytes(const problem *p)
-{
-    return output_elements(p) * precision_format(p->precision)->bytes;
-}
-
 static enum status check_room(const problem *p, error_text *error)
 {
-    size_t need = guarded_footprint(output_bytes(p)), room, total;
+    size_t need = 0, room, total;
+    for (int i = 0; i < p->num_outputs; i++)
+        need += guarded_footprint(output_bytes(&p->outputs[i]));
     for (int i = 0; i < p->num_inputs; i++)
         need += guarded_footprint(p->inputs[i].bytes);
     cudaError_t e = cudaMemGetInfo(&room, &total);
     if (e != cudaSuccess) return device_fail(e, "asking for the free device memory", error);
     if (need <= room) return STATUS_OK;
     return fail(error, STATUS_MEMORY,
-                "the operands take %.2f GB of device memory and %.2f GB are free; try a smaller N",
-                need * 1e-9, room * 1e-9);
+                "the operands take %.2f GB of device memory and %.2f GB are free; try a "
+                "smaller %s",
+                need * 1e-9, room * 1e-9, p->operation->width);
 }
 
 static cudaError_t upload(workbench *w)
@@ -44,7 +37,50 @@ static cudaError_t upload(workbench *w)
         CUDA_TRY(cudaMemcpy(w->input[i].data, in->data, in->bytes, cudaMemcpyHostToDevice));
         CUDA_TRY(device_checksum(w->input[i].data, in->bytes, &w->input_hash[i]));
     }
-    CUDA_TRY(guarded_alloc(&w->output, output_bytes(p)));
+    for (int i = 0; i < p->num_outputs; i++)
+        CUDA_TRY(guarded_alloc(&w->output[i], output_bytes(&p->outputs[i])));
+    return cudaSuccess;
+}
+
+/* Room on the host for all outputs. */
+static bool make_host_room(workbench *w)
+{
+    const problem *p = w->problem;
+    size_t largest_image = 0;
+    bool made = true;
+    for (int i = 0; i < p->num_outputs; i++) {
+        const output *o = &p->outputs[i];
+        w->host_output[i] = malloc((output_elements(o) + 1) * sizeof *w->host_output[i]);
+        made = made && w->host_output[i];
+        if (o->precision != PRECISION_FP32 && output_bytes(o) + 1 > largest_image)
+            largest_image = output_bytes(o) + 1;
+    }
+    w->host_image = largest_image ? malloc(largest_image) : NULL;
+    return made && (w->host_image || !largest_image);
+}
+
+void workbench_outputs(const workbench *w, void **d_outputs)
+{
+    for (int i = 0; i < w->problem->num_outputs; i++)
+        d_outputs[i] = w->output[i].data;
+}
+
+cudaError_t workbench_poison(workbench *w)
+{
+    for (int i = 0; i < w->problem->num_outputs; i++)
+        CUDA_TRY(guarded_poison(&w->output[i]));
+    return cudaSuccess;
+}
+
+cudaError_t workbench_fetch(workbench *w)
+{
+    for (int i = 0; i < w->problem->num_outputs; i++) {
+        const output *o = &w->problem->outputs[i];
+        const bool is_fp32 = o->precision == PRECISION_FP32;
+        void *image = is_fp32 ? w->host_output[i] : w->host_image;
+        CUDA_TRY(cudaMemcpy(image, w->output[i].data, w->output[i].bytes, cudaMemcpyDeviceToHost));
+        if (!is_fp32) precision_widen(o->precision, image, w->host_output[i], output_elements(o));
+    }
     return cudaSuccess;
 }
 
@@ -52,9 +88,11 @@ void workbench_destroy(workbench *w)
 {
     for (int i = 0; i < MAX_OPERANDS; i++)
         guarded_free(&w->input[i]);
-    guarded_free(&w->output);
+    for (int i = 0; i < MAX_OUTPUTS; i++) {
+        guarded_free(&w->output[i]);
+        free(w->host_output[i]);
+    }
     reference_destroy(&w->reference);
-    free(w->host_output);
     free(w->host_image);
     *w = (workbench){0};
 }
@@ -65,12 +103,12 @@ enum status workbench_create(workbench *w, const options *o, const device_info *
     *w = (workbench){.options = o, .device = device, .problem = p};
     enum status status = check_room(p, error);
     if (status != STATUS_OK) return status;
-    const bool is_fp32 = p->precision == PRECISION_FP32;
-    w->host_output = malloc((output_elements(p) + 1) * sizeof *w->host_output);
-    w->host_image = is_fp32 ? NULL : malloc(output_bytes(p) + 1);
-    if (!w->host_output || (!is_fp32 && !w->host_image)) {
+    if (!make_host_room(w)) {
+        size_t bytes = 0;
+        for (int i = 0; i < p->num_outputs; i++)
+            bytes += output_bytes(&p->outputs[i]);
         status = fail(error, STATUS_MEMORY, "host memory: a result of %.2f GB does not fit",
-                      output_bytes(p) * 1e-9);
+                      bytes * 1e-9);
     } else {
         cudaError_t e = upload(w);
         if (e != cudaSuccess) status = device_fail(e, "uploading the operands", error);
@@ -166,24 +204,21 @@ static bool prepare(trial *t, const contender *c)
 
 static cudaError_t run_once(const trial *t)
 {
-    cudaError_t e = t->op->run(t->instance, t->w->output.data, 0);
+    void *d_outputs[MAX_OUTPUTS];
+    workbench_outputs(t->w, d_outputs);
+    cudaError_t e = t->op->run(t->instance, d_outputs, 0);
     if (e == cudaSuccess) e = cudaGetLastError();
     if (e == cudaSuccess) e = cudaDeviceSynchronize();
     return e;
 }
 
-/* Brings the output to the host, as floats, and compares it. */
+/* Brings the outputs to the host, as floats, and compares them. */
 static bool compare(const trial *t, comparison *c)
 {
-    const workbench *w = t->w;
+    workbench *w = t->w;
     error_text error;
-    void *image = w->host_image ? w->host_image : w->host_output;
-    if (!device_ok(t, cudaMemcpy(image, w->output.data, w->output.bytes, cudaMemcpyDeviceToHost),
-                   "fetching the result"))
-        return false;
-    if (w->host_image)
-        precision_widen(w->problem->precision, image, w->host_output, output_elements(w->problem));
-    if (verify(&w->reference, w->host_output, c, &error) != STATUS_OK)
+    if (!device_ok(t, workbench_fetch(w), "fetching the result")) return false;
+    if (verify(&w->reference, (const float *const *)w->host_output, c, &error) != STATUS_OK)
         return set_back(t->out, STATUS_MEMORY, "%.250s", error.text);
     return true;
 }
@@ -193,10 +228,13 @@ static bool surroundings_intact(const trial *t)
 {
     const workbench *w = t->w;
     const problem *p = w->problem;
-    for (int i = 0; i <= p->num_inputs; i++) {
+    for (int i = 0; i < p->num_inputs + p->num_outputs; i++) {
         const bool is_input = i < p->num_inputs;
-        const guarded_array *a = is_input ? &w->input[i] : &w->output;
-        const char *name = is_input ? p->inputs[i].name : "the output";
+        const int k = i - p->num_inputs;
+        const guarded_array *a = is_input ? &w->input[i] : &w->output[k];
+        const char *name = is_input             ? p->inputs[i].name
+                           : p->num_outputs > 1 ? p->outputs[k].name
+                                                : "the output";
         bool intact;
         int64_t offset;
         uint64_t hash = 0;
@@ -215,32 +253,36 @@ static bool surroundings_intact(const trial *t)
     return true;
 }
 
-/* One more run on an output of bytes `fill`, with its verdict. */
+/* One more run on outputs of bytes `fill`, with its verdict. */
 static bool is_right_on(const trial *t, int fill)
 {
     comparison c;
-    return cudaMemset(t->w->output.data, fill, t->w->output.bytes) == cudaSuccess &&
-           run_once(t) == cudaSuccess && compare(t, &c) && c.bad == 0;
+    const workbench *w = t->w;
+    for (int i = 0; i < w->problem->num_outputs; i++)
+        if (cudaMemset(w->output[i].data, fill, w->output[i].bytes) != cudaSuccess) return false;
+    return run_once(t) == cudaSuccess && compare(t, &c) && c.bad == 0;
 }
 
 /* A contender that makes NaN of NaN, wherever it is wrong, and is right on an output of zeros adds to
  * what it finds (or leaves out what is zero, if only empty rows are wrong). */
 static bool needs_zeros(const trial *t, const comparison *c)
 {
-    return c->longest_bad > 0 && c->unwritten + c->not_finite == c->bad && is_right_on(t, 0) &&
-           !is_right_on(t, 0xFF);
+    return c->longest_bad > 0 && c->unwritten + c->not_finite == c->which_bad &&
+           is_right_on(t, 0) && !is_right_on(t, 0xFF);
 }
 
 /* Whether two runs went wrong alike. Sums that are added up in another order may differ as far as
  * rounding goes. */
 static bool same_errors(const comparison *a, const comparison *b)
 {
-    if (a->bad != b->bad || a->bad_rows != b->bad_rows || a->bad_cols != b->bad_cols) return false;
-    for (int i = 0; i < SHOWN_ERRORS && i < a->bad; i++) {
+    if (a->bad != b->bad || a->which != b->which || a->bad_rows != b->bad_rows ||
+        a->bad_places != b->bad_places)
+        return false;
+    for (int i = 0; i < SHOWN_ERRORS && i < a->which_bad; i++) {
         const wrong_element *x = &a->shown[i], *y = &b->shown[i];
         const bool alike = (isnan(x->got) && isnan(y->got)) || x->got == y->got ||
                            fabs((double)x->got - y->got) <= 2 * x->bound;
-        if (x->row != y->row || x->col != y->col || !alike) return false;
+        if (x->at != y->at || !alike) return false;
     }
     return true;
 }
@@ -250,8 +292,7 @@ static bool results_vary(const trial *t, const comparison *first)
 {
     comparison c;
     for (int i = 0; i < 3; i++) {
-        if (guarded_poison(&t->w->output) != cudaSuccess || run_once(t) != cudaSuccess ||
-            !compare(t, &c))
+        if (workbench_poison(t->w) != cudaSuccess || run_once(t) != cudaSuccess || !compare(t, &c))
             return false;
         if (!same_errors(first, &c)) return true;
     }
@@ -268,7 +309,7 @@ static bool check(const trial *t, bool later)
     if (c->bad == 0) return true;
     if (needs_zeros(t, c))
         return set_back(out, STATUS_WRONG, "does not zero the output: adds to what it held before");
-    if (later && c->unwritten == c->elements)
+    if (later && c->unwritten == c->which_elements)
         return set_back(out, STATUS_WRONG, "later runs wrote nothing: the first result was kept");
     diagnose(t->w->problem, c, text, sizeof text);
     return set_back(out, STATUS_WRONG, "%s%s%s", text, later ? ", in later runs only" : "",
@@ -277,16 +318,18 @@ static bool check(const trial *t, bool later)
 
 static bool check_first_run(const trial *t)
 {
-    return device_ok(t, guarded_poison(&t->w->output), "filling the output") &&
+    return device_ok(t, workbench_poison(t->w), "filling the output") &&
            device_ok(t, run_once(t), "run") && check(t, false);
 }
 
 static bool check_later_runs(const trial *t)
 {
-    const workbench *w = t->w;
+    workbench *w = t->w;
     const bool timed = device_keeps_time() && w->options->bench;
-    if (!device_ok(t, guarded_poison(&w->output), "filling the output")) return false;
-    cudaError_t e = timed ? time_runs(t->op, t->instance, w->output.data, w->options,
+    void *d_outputs[MAX_OUTPUTS];
+    workbench_outputs(w, d_outputs);
+    if (!device_ok(t, workbench_poison(w), "filling the output")) return false;
+    cudaError_t e = timed ? time_runs(t->op, t->instance, d_outputs, w->options,
                                       w->device->l2_bytes, &t->out->timing)
                           : run_once(t);
     return device_ok(t, e, "run") && check(t, w->options->check);
@@ -301,7 +344,8 @@ static cudaError_t mend_surroundings(const workbench *w)
         CUDA_TRY(guarded_mend(&w->input[i]));
         CUDA_TRY(cudaMemcpy(w->input[i].data, in->data, in->bytes, cudaMemcpyHostToDevice));
     }
-    CUDA_TRY(guarded_mend(&w->output));
+    for (int i = 0; i < p->num_outputs; i++)
+        CUDA_TRY(guarded_mend(&w->output[i]));
     return cudaSuccess;
 }
 
@@ -345,16 +389,19 @@ static void name_arrays(const workbench *w, const instruments *all)
     for (int i = 0; i < p->num_inputs; i++)
         all->name_array(w->input[i].data, w->input[i].bytes, p->inputs[i].element,
                         p->inputs[i].name, true);
-    all->name_array(w->output.data, w->output.bytes, precision_format(p->precision)->bytes, "C",
-                    false);
+    for (int i = 0; i < p->num_outputs; i++)
+        all->name_array(w->output[i].data, w->output[i].bytes,
+                        precision_format(p->outputs[i].precision)->bytes, p->outputs[i].name,
+                        false);
 }
 
 static bool run_traced(const trial *t, const instruments *all)
 {
-    const guarded_array *C = &t->w->output;
+    workbench *w = t->w;
     /* The last contender's results do not help this one. */
-    if (!device_ok(t, guarded_poison(C), "filling the output")) return false;
-    if (all->forget_contents) all->forget_contents(C->data, C->bytes);
+    if (!device_ok(t, workbench_poison(w), "filling the output")) return false;
+    for (int i = 0; i < w->problem->num_outputs && all->forget_contents; i++)
+        all->forget_contents(w->output[i].data, w->output[i].bytes);
     all->begin(false, progress_within);
     const bool ran = device_ok(t, run_once(t), "run");
     all->end();
@@ -388,7 +435,7 @@ static bool start_over(workbench *w)
 {
     cudaDeviceReset();
     memset(w->input, 0, sizeof w->input);
-    memset(&w->output, 0, sizeof w->output);
+    memset(w->output, 0, sizeof w->output);
     return upload(w) == cudaSuccess;
 }
 

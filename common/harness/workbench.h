@@ -15,11 +15,10 @@ typedef struct workbench {
     const device_info *device;
     const problem *problem;
     reference reference;
-    guarded_array input[MAX_OPERANDS], output;
+    guarded_array input[MAX_OPERANDS], output[MAX_OUTPUTS];
     uint64_t input_hash[MAX_OPERANDS]; /* of the contents as uploaded */
-    float *host_output;
-    void *
-        host_image; /* the output as it is on the device; NULL in fp32, where that is host_output */
+    float *host_output[MAX_OUTPUTS];
+    void *host_image; /* room for an output as it is on the device, where that is not fp32 */
 } workbench;
 
 /* What became of one contender. */
@@ -50,5 +49,12 @@ void workbench_evaluate(workbench *w, const contender *c, const int *tuning, out
  * checks the result, unless only a sample of it was made. A finding makes a contender wrong. A device
  * that failed is reset; false means that it is lost, and nothing can follow. */
 bool workbench_inspect(workbench *w, const contender *c, const int *tuning, outcome *out);
+
+/* Fills every output with NaN. */
+cudaError_t workbench_poison(workbench *w);
+/* The outputs where run wants them: an address each. */
+void workbench_outputs(const workbench *w, void **d_outputs);
+/* Brings the outputs to host_output, as floats. */
+cudaError_t workbench_fetch(workbench *w);
 
 #endif

@@ -148,15 +148,16 @@ int64_t output_column(const output *o, int64_t row, int64_t place);
  * rounded to that precision, so that rounding them is no error of a contender. */
 typedef struct problem {
     const struct operation *operation;
-    const csr_matrix *A;   /* the dataset; borrowed. What an operation makes of it is its own affair:
+    const csr_matrix *A;  /* the dataset; borrowed. What an operation makes of it is its own affair:
                               its only sparse operand, one of several, or a pattern of blocks */
-    row_stats stats;       /* of A's rows */
-    int64_t used_columns;  /* of A: those that some nonzero names; `create` counts them ... */
+    row_stats stats;      /* of A's rows */
+    int64_t used_columns; /* of A: those that some nonzero names; `create` counts them ... */
     bool has_empty_column; /* ... and tells whether that is not all */
     int width;             /* N of SpMM, K of SDDMM: see operation.width */
     uint64_t seed;
-    enum precision precision;     /* of the contenders; operands and outputs have their own */
-    operand inputs[MAX_OPERANDS]; /* in any order and precision: `prepare` gets device copies of them */
+    enum precision precision; /* of the contenders; operands and outputs have their own */
+    operand
+        inputs[MAX_OPERANDS]; /* in any order and precision: `prepare` gets device copies of them */
     int num_inputs;
     output outputs[MAX_OUTPUTS];
     int num_outputs;
@@ -164,17 +165,17 @@ typedef struct problem {
 } problem;
 
 /* Rows of an array fetched one by one, at places that the data names. */
-typedef struct gather {
+typedef struct gather_cost {
     double bytes; /* in all, without any reuse, and what is read and written beside it */
     double row;   /* of one row, and ... */
     double span;  /* ... of the array: they decide the rate (results/limits.h) */
-} gather;
+} gather_cost;
 
 /* What one run must move and compute, whatever the kernel: see each operation's model. */
 typedef struct cost_model {
     double flops;
     double compulsory_bytes;     /* every input read once, every output written once */
-    gather gathers[MAX_GATHERS]; /* each with its own rate; their times add up */
+    gather_cost gathers[MAX_GATHERS]; /* each with its own rate; their times add up */
     int num_gathers;
     double items; /* of operation.item that a run handles; 0: it counts none */
 } cost_model;
@@ -212,8 +213,8 @@ typedef struct operation {
     int64_t (*row_length)(const problem *p, int64_t row);
     /* Optional. What a wrong element of outputs[output] looks like, as "only the first 96 of 100 features
      * were summed"; "" where nothing fits. The diagnosis says it if it says it of all it looks at. */
-    void (*explain)(const problem *p, int output, int64_t row, int64_t place, double got, char *text,
-                    size_t bytes);
+    void (*explain)(const problem *p, int output, int64_t row, int64_t place, double got,
+                    char *text, size_t bytes);
 
     void (*cost)(const problem *p, cost_model *model);
     /* Optional. Fills `least` for an instance that prepare has made. Without it there is no bound. */

@@ -24,12 +24,13 @@ extern "C" {
 
 /* One prepared product: what `prepare` filled and `run` uses. */
 typedef struct sddmm_plan {
-    device_csr W;             /* its values may be NULL in every precision: then all weights are 1 */
-    int K;                    /* columns of X and Y, the inner dimension, any K >= 1 */
-    int tuning[MAX_TUNABLES]; /* the chosen value of each tunable, in order */
+    device_csr W; /* its values may be NULL in every precision: then all weights are 1 */
+    int K;        /* columns of X and Y, the inner dimension, any K >= 1 */
+    int tuning[MAX_TUNABLES];                /* the chosen value of each tunable, in order */
     const struct sddmm_contender *contender; /* whose plan it is */
     void *state;                             /* what the lab's prepare leaves here */
-    struct sddmm_plan *nested; /* another contender's plan that does the work; NULL: this one does */
+    struct sddmm_plan
+        *nested; /* another contender's plan that does the work; NULL: this one does */
 } sddmm_plan;
 
 typedef struct sddmm_contender {

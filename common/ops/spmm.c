@@ -453,8 +453,9 @@ static cudaError_t run(void *instance, void *const *d_outputs, cudaStream_t stre
 {
     spmm_instance *self = instance;
     const spmm_contender *c = self->plan.contender;
-    return c->base.precision == PRECISION_FP32 ? c->run(&self->plan, self->d_B, d_outputs[0], stream)
-                                               : c->run16(&self->plan, self->d_B, d_outputs[0], stream);
+    return c->base.precision == PRECISION_FP32
+               ? c->run(&self->plan, self->d_B, d_outputs[0], stream)
+               : c->run16(&self->plan, self->d_B, d_outputs[0], stream);
 }
 
 static void release(void *instance)

@@ -44,5 +44,10 @@ void bound_lacks(const machine_limits *l, const least_work *w, enum precision pr
 
 double gather_ms(const machine_limits *l, const cost_model *m)
 {
-    return m->gather_bytes / limits_gather_gbs(l, m->gather_row, m->gather_span) * 1e-6;
+    double ms = 0;
+    for (int i = 0; i < m->num_gathers; i++) {
+        const gather_cost *g = &m->gathers[i];
+        ms += g->bytes / limits_gather_gbs(l, g->row, g->span) * 1e-6;
+    }
+    return ms;
 }

@@ -84,7 +84,7 @@ row result_row(const dataset *d, const problem *p, const contender *c, const int
         .mean_row = p->stats.mean,
         .max_row = p->stats.max,
         .cov_row = p->stats.cov,
-        .N = p->N,
+        .N = p->width,
         .seed = o->seed,
         .prepare_ms = out->prepare_ms,
         .median_ms = out->timing.median_ms,
@@ -125,7 +125,7 @@ row result_row(const dataset *d, const problem *p, const contender *c, const int
     p->operation->cost(p, &model);
     r.gflops = model.flops / r.median_ms * 1e-6;
     r.compulsory_gbs = model.compulsory_bytes / r.median_ms * 1e-6;
-    r.gather_gbs = model.gather_bytes / r.median_ms * 1e-6;
+    r.gather_gbs = cost_gather_bytes(&model) / r.median_ms * 1e-6;
     if (limits && !isnan(r.median_ms)) add_bound(&r, p, c, out, o, device, limits, &model);
     return r;
 }

@@ -56,8 +56,8 @@ static void print_heading(FILE *out, const problem *p, const row *r, const inspe
             "rows\n",
             (long long)r->rows, (long long)r->cols, (long long)r->nnz, p->stats.mean,
             (long long)p->stats.max, p->stats.cov, (long long)p->stats.empty_rows);
-    fprintf(out, "  %s, N = %d, %s, seed %llu", r->operation, r->N, r->precision,
-            (unsigned long long)r->seed);
+    fprintf(out, "  %s, %s = %d, %s, seed %llu", r->operation, p->operation->width, r->N,
+            r->precision, (unsigned long long)r->seed);
     if (i)
         print_instruments(out, i);
     else if (is_cuda(r))
@@ -224,23 +224,33 @@ static void print_got(FILE *out, float x)
         fprintf(out, "  %14.7g", x);
 }
 
-static void print_failure(FILE *out, const row *r, const outcome *o)
+/* Of a pattern the number of the nonzero comes first: it is where kernels store it. */
+static void print_wrong(FILE *out, const comparison *c, bool on_pattern)
+{
+    if (on_pattern) fprintf(out, "  %10s", "nonzero");
+    fprintf(out, "  %10s %8s  %14s  %14s  %10s  %10s\n", "row", "column", "got", "want", "bound",
+            "row length");
+    for (int i = 0; i < c->which_bad && i < SHOWN_ERRORS; i++) {
+        const wrong_element *e = &c->shown[i];
+        if (on_pattern) fprintf(out, "  %10lld", (long long)e->at);
+        fprintf(out, "  %10lld %8lld", (long long)e->row, (long long)e->col);
+        print_got(out, e->got);
+        fprintf(out, "  %14.7g  %10.2g  %10lld\n", e->want, e->bound, (long long)e->row_length);
+    }
+}
+
+static void print_failure(FILE *out, const problem *p, const row *r, const outcome *o)
 {
     char name[160];
     const comparison *c = &o->comparison;
     contender_name(r, true, name, sizeof name);
     fprintf(out, "%s%s%s: %s\n", paint(out, RED), name, paint(out, PLAIN), o->message);
     if (!c->bad) return;
-    fprintf(out, "  %lld of %lld elements are wrong; the first:\n", (long long)c->bad,
-            (long long)c->elements);
-    fprintf(out, "  %10s %8s  %14s  %14s  %10s  %10s\n", "row", "column", "got", "want", "bound",
-            "row length");
-    for (int i = 0; i < c->bad && i < SHOWN_ERRORS; i++) {
-        const wrong_element *e = &c->shown[i];
-        fprintf(out, "  %10lld %8lld", (long long)e->row, (long long)e->col);
-        print_got(out, e->got);
-        fprintf(out, "  %14.7g  %10.2g  %10lld\n", e->want, e->bound, (long long)e->row_length);
-    }
+    const output *wrong = &p->outputs[c->which];
+    fprintf(out, "  %lld of %lld elements are wrong; the first%s%s:\n", (long long)c->bad,
+            (long long)c->elements, p->num_outputs > 1 ? " of " : "",
+            p->num_outputs > 1 ? wrong->name : "");
+    print_wrong(out, c, wrong->row_ptr != NULL);
 }
 
 /* What the checks have to say of all contenders. */
@@ -270,8 +280,12 @@ static void print_checks(FILE *out, const row *rows, size_t count)
 
 /* "PASS: 5 of 5 contenders right in all 5418976 elements", or who was not; without a check of the
  * results there is no PASS. */
-static void print_verdict(FILE *out, const row *rows, const outcome *outcomes, size_t count)
+static void print_verdict(FILE *out, const problem *p, const row *rows, const outcome *outcomes,
+                          size_t count)
 {
+    int64_t elements = 0;
+    for (int i = 0; i < p->num_outputs; i++)
+        elements += output_elements(&p->outputs[i]);
     const enum status verdict = results_verdict(rows, outcomes, count);
     const inspection *inspected = any_inspection(rows, count);
     const bool sampled = inspected && inspected->sample < 1;
@@ -293,7 +307,7 @@ static void print_verdict(FILE *out, const row *rows, const outcome *outcomes, s
     if (sampled)
         fputs("traced in part, no result checked", out);
     else
-        fprintf(out, "right in all %lld elements", (long long)(rows[0].rows * rows[0].N));
+        fprintf(out, "right in all %lld elements", (long long)elements);
     if (wrong) fprintf(out, ", %zu wrong", wrong);
     if (right + wrong < count) fprintf(out, ", %zu not run", count - right - wrong);
     fputs("\n\n", out);
@@ -343,7 +357,7 @@ void table_print(FILE *out, const problem *p, const row *rows, const outcome *ou
         print_inspections(out, rows, name, count);
     }
     for (size_t i = 0; i < count; i++)
-        if (outcomes[i].status != STATUS_OK) print_failure(out, &rows[i], &outcomes[i]);
+        if (outcomes[i].status != STATUS_OK) print_failure(out, p, &rows[i], &outcomes[i]);
     print_checks(out, rows, count);
-    print_verdict(out, rows, outcomes, count);
+    print_verdict(out, p, rows, outcomes, count);
 }

@@ -340,7 +340,7 @@ static double estimate(const row_stats *stats, int N)
 static const char *unsuited(const problem *p)
 {
     b_tiles_shape shape;
-    b_tiles_estimate(&p->stats, p->N, &shape);
+    b_tiles_estimate(&p->stats, p->width, &shape);
     return b_tiles_unsuited(p->stats.rows, p->stats.cols, p->stats.nnz, shape.threads);
 }
 

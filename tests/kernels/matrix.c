@@ -51,7 +51,8 @@ static void evaluate(workbench *w, const contender *c, const int *tuning, failur
     if (c->unsuited && c->unsuited(w->problem)) return; /* it refuses, and nothing was run */
     f->any = true;
     tuning_text(c, tuning, setting, sizeof setting);
-    snprintf(f->text, sizeof f->text, "N=%d %s: %s", w->problem->N, setting, out.message);
+    snprintf(f->text, sizeof f->text, "%s=%d %s: %s", w->problem->operation->width,
+             w->problem->width, setting, out.message);
 }
 
 /* The lab's own choice, with every way its prepare can work. */
@@ -147,14 +148,13 @@ static bool is_tried(const contender *c, int N, bool sweep)
     return !is_variant || (sweep ? N % 2 == 0 : N == 1);
 }
 
-/* All labs of one precision on one matrix at one width; failures[i] is of the i-th lab. */
-static void evaluate_precision(const csr_matrix *A, const device_info *device, int N, bool sweep,
-                               enum precision precision, failure *failures)
+/* All labs of one operation and precision on one matrix at one width; failures[i] is of the i-th lab. */
+static void evaluate_precision(const csr_matrix *A, const device_info *device, const operation *op,
+                               int width, bool sweep, enum precision precision, failure *failures)
 {
     error_text error;
     workbench w;
-    problem p = {
-        .operation = contenders()->operation, .A = A, .N = N, .seed = 1, .precision = precision};
+    problem p = {.operation = op, .A = A, .width = width, .seed = 1, .precision = precision};
     row_stats_compute(A, &p.stats, &error);
     enum status status = p.operation->create(&p, &error);
     if (status == STATUS_OK) status = workbench_create(&w, &CHECK_ONLY, device, &p, &error);
@@ -162,10 +162,10 @@ static void evaluate_precision(const csr_matrix *A, const device_info *device, i
     for (const contender *c = contenders(); c; c = c->next) {
         if (!is_tested(c)) continue;
         failure *f = &failures[i++];
-        if (c->precision != precision || !is_tried(c, N, sweep)) continue;
+        if (c->operation != op || c->precision != precision || !is_tried(c, width, sweep)) continue;
         if (status != STATUS_OK) {
             f->any = true;
-            snprintf(f->text, sizeof f->text, "N=%d: %.400s", N, error.text);
+            snprintf(f->text, sizeof f->text, "%s=%d: %.400s", op->width, width, error.text);
         } else if (sweep) {
             evaluate_sweep(&w, c, f);
         } else {
@@ -176,14 +176,21 @@ static void evaluate_precision(const csr_matrix *A, const device_info *device, i
     p.operation->destroy(&p);
 }
 
-static void evaluate_labs(const csr_matrix *A, const device_info *device, int N, bool sweep,
+/* Whether an earlier contender that is tested has the operation and precision of c, too. */
+static bool is_repetition(const contender *c)
+{
+    for (const contender *d = contenders(); d != c; d = d->next)
+        if (is_tested(d) && d->operation == c->operation && d->precision == c->precision)
+            return true;
+    return false;
+}
+
+static void evaluate_labs(const csr_matrix *A, const device_info *device, int width, bool sweep,
                           failure *failures)
 {
-    bool used[NUM_PRECISIONS] = {false};
     for (const contender *c = contenders(); c; c = c->next)
-        used[c->precision] |= is_tested(c);
-    for (int p = 0; p < NUM_PRECISIONS; p++)
-        if (used[p]) evaluate_precision(A, device, N, sweep, (enum precision)p, failures);
+        if (is_tested(c) && !is_repetition(c))
+            evaluate_precision(A, device, c->operation, width, sweep, c->precision, failures);
 }
 
 static void test_shape(const shape *s, const device_info *device)
@@ -211,7 +218,7 @@ static void test_shape(const shape *s, const device_info *device)
     }
 }
 
-/* Whether it makes dense fragments of A, for tensor cores. */
+/* Whether it makes dense fragments of A, for tensor cores: products of SpMM that are tried on more. */
 static bool multiplies_zeros(const contender *c)
 {
     return contender_find(c->operation, "bitmap", c->precision) == c ||
@@ -284,7 +291,7 @@ static const struct {
 /* Three runs of one plan, and one of a second plan, must agree to the bit. */
 static void repeat(workbench *w, const contender *c, const int *asked, failure *f)
 {
-    const size_t bytes = w->output.bytes;
+    const size_t bytes = w->output[0].bytes; /* of the only output */
     unsigned char *first = malloc(bytes + 1), *again = malloc(bytes + 1);
     void *d_inputs[MAX_OPERANDS], *instance;
     for (int i = 0; i < w->problem->num_inputs; i++)
@@ -299,10 +306,11 @@ static void repeat(workbench *w, const contender *c, const int *asked, failure *
         }
         for (int run = 0; run < (plan ? 1 : 3) && !f->any; run++) {
             unsigned char *to = plan || run ? again : first;
-            guarded_poison(&w->output);
-            f->any = c->operation->run(instance, w->output.data, 0) != cudaSuccess ||
-                     cudaMemcpy(to, w->output.data, bytes, cudaMemcpyDeviceToHost) != cudaSuccess ||
-                     (to == again && memcmp(first, again, bytes));
+            workbench_poison(w);
+            f->any =
+                c->operation->run(instance, &w->output[0].data, 0) != cudaSuccess ||
+                cudaMemcpy(to, w->output[0].data, bytes, cudaMemcpyDeviceToHost) != cudaSuccess ||
+                (to == again && memcmp(first, again, bytes));
             if (f->any) snprintf(f->text, sizeof f->text, "plan %d, run %d", plan, run);
         }
         c->operation->release(instance);
@@ -317,7 +325,8 @@ static void test_repeated(const contender *c, const device_info *device, const c
     char text[128];
     error_text error;
     workbench w;
-    problem p = {.operation = c->operation, .A = A, .N = 64, .seed = 1, .precision = c->precision};
+    problem p = {
+        .operation = c->operation, .A = A, .width = 64, .seed = 1, .precision = c->precision};
     failure f = {.any = true};
     if (row_stats_compute(A, &p.stats, &error) == STATUS_OK &&
         p.operation->create(&p, &error) == STATUS_OK) {

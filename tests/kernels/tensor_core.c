@@ -13,7 +13,8 @@ static enum status make_problem(const contender *c, const char *spec, int N, csr
 {
     char spelled[400];
     enum status status = generate(spec, A, spelled, sizeof spelled, error);
-    *p = (problem){.operation = c->operation, .A = A, .N = N, .seed = 1, .precision = c->precision};
+    *p = (problem){
+        .operation = c->operation, .A = A, .width = N, .seed = 1, .precision = c->precision};
     if (status == STATUS_OK) status = row_stats_compute(A, &p->stats, error);
     return status == STATUS_OK ? p->operation->create(p, error) : status;
 }
@@ -73,19 +74,19 @@ static bool run(const contender *c, const device_info *device, const problem *p,
     int tuning[MAX_TUNABLES];
     workbench w;
     error_text error;
-    const size_t elements = (size_t)p->out_rows * p->N;
+    void *d_outputs[MAX_OUTPUTS];
     if (workbench_create(&w, &CHECK_ONLY, device, p, &error) != STATUS_OK) return false;
     for (int i = 0; i < p->num_inputs; i++)
         d_inputs[i] = w.input[i].data;
     c->operation->choose(c, p, tuning);
     bool ran = c->operation->prepare(c, p, d_inputs, tuning, &instance) == cudaSuccess;
     if (ran) {
-        ran = guarded_poison(&w.output) == cudaSuccess &&
-              c->operation->run(instance, w.output.data, 0) == cudaSuccess &&
-              cudaMemcpy(w.host_image, w.output.data, w.output.bytes, cudaMemcpyDeviceToHost) ==
-                  cudaSuccess;
+        workbench_outputs(&w, d_outputs);
+        ran = workbench_poison(&w) == cudaSuccess &&
+              c->operation->run(instance, d_outputs, 0) == cudaSuccess &&
+              workbench_fetch(&w) == cudaSuccess;
         c->operation->release(instance);
-        if (ran) precision_widen(p->precision, w.host_image, C, elements);
+        if (ran) memcpy(C, w.host_output[0], output_elements(&p->outputs[0]) * sizeof *C);
     }
     workbench_destroy(&w);
     return ran;
@@ -93,8 +94,8 @@ static bool run(const contender *c, const device_info *device, const problem *p,
 
 static void set_B(problem *p, int64_t row, int column, float x)
 {
-    precision_narrow(p->precision, &x, (uint16_t *)p->inputs[B_DENSE].data + row * p->N + column,
-                     1);
+    precision_narrow(p->precision, &x,
+                     (uint16_t *)p->inputs[B_DENSE].data + row * p->width + column, 1);
 }
 
 /* Whether A's row has a nonzero there; *sum: of the row. */
@@ -119,7 +120,7 @@ static const char *judge_row(const problem *p, const float *values, const float 
     const double largest = precision_format(p->precision)->largest;
     double sum;
     const bool there = look_at(p, values, row, SPOILT_ROW, &sum);
-    const float *c = C + row * p->N;
+    const float *c = C + row * p->width;
     if (there && !isnan(c[NAN_COLUMN])) return "NaN was lost";
     if (there && isfinite(c[INF_COLUMN])) return "infinity was lost";
     if (fabs(sum * HUGE_NUMBER) > 1.01 * largest && c[HUGE_COLUMN] != copysign(INFINITY, sum))
@@ -134,11 +135,11 @@ static const char *compare(const problem *p, const float *values, const float *b
                            const float *after)
 {
     const char *wrong = NULL;
-    for (int64_t i = 0; i < p->out_rows && !wrong; i++) {
+    for (int64_t i = 0; i < p->outputs[0].rows && !wrong; i++) {
         wrong = judge_row(p, values, after, i);
-        for (int j = 0; j < p->N && !wrong; j++) {
+        for (int j = 0; j < p->width && !wrong; j++) {
             const bool spoilt = j == NAN_COLUMN || j == INF_COLUMN || j == HUGE_COLUMN;
-            const size_t at = (size_t)(i * p->N + j);
+            const size_t at = (size_t)(i * p->width + j);
             if (!spoilt && memcmp(&before[at], &after[at], sizeof *after) != 0)
                 wrong = "another column changed";
         }

@@ -4,6 +4,7 @@
 #ifndef TESTS_MUTANTS_MUTANT_H
 #define TESTS_MUTANTS_MUTANT_H
 
+#include "ops/sddmm.h"
 #include "ops/spmm.h"
 
 /* A contender whose `summary` is the diagnosis that the harness must give, or NULL for the healthy
@@ -20,5 +21,13 @@ enum { SHOWS_ALWAYS = 100, SHOWS_ON_SIMT = 200, SHOWS_ON_NEIGHBOURS = 300 };
         .run = run<bug>,                                                   \
     };                                                                     \
     SPMM_REGISTER(mutant_##bug)
+
+/* The same of SDDMM. */
+#define SDDMM_MUTANT(bug, diagnosis)                                       \
+    static sddmm_contender mutant_##bug = {                                \
+        .base = {.lab = SHOWS_ALWAYS, .name = #bug, .summary = diagnosis}, \
+        .run = run<bug>,                                                   \
+    };                                                                     \
+    SDDMM_REGISTER(mutant_##bug)
 
 #endif

@@ -36,7 +36,7 @@ static enum status judge_all(const options *o, const device_info *device, const 
         workbench w;
         outcome out;
         if (!c->lab) continue; /* a vendor's library */
-        if (c->precision != p->precision) continue;
+        if (c->operation != p->operation || c->precision != p->precision) continue;
         if ((c->lab == SHOWS_ON_NEIGHBOURS) != on_neighbours) continue;
         /* A fresh workbench each, since some mutants spoil their inputs. */
         const enum status status = workbench_create(&w, o, device, p, error);
@@ -48,6 +48,14 @@ static enum status judge_all(const options *o, const device_info *device, const 
     return STATUS_OK;
 }
 
+/* Whether an earlier mutant has the operation and precision of c, too. */
+static bool is_repetition(const contender *c)
+{
+    for (const contender *d = contenders(); d != c; d = d->next)
+        if (d->lab && d->operation == c->operation && d->precision == c->precision) return true;
+    return false;
+}
+
 static enum status judge_matrix(bool on_neighbours, const device_info *device, error_text *error)
 {
     const options passes[] = {{.check = true, .bench = false, .seed = 1},
@@ -57,13 +65,14 @@ static enum status judge_matrix(bool on_neighbours, const device_info *device, e
     row_stats stats = {0};
     enum status status = (on_neighbours ? make_neighbours : make_everything)(&A, error);
     if (status == STATUS_OK) status = row_stats_compute(&A, &stats, error);
-    for (int precision = 0; precision < NUM_PRECISIONS && status == STATUS_OK; precision++) {
+    for (const contender *c = contenders(); c && status == STATUS_OK; c = c->next) {
+        if (!c->lab || is_repetition(c)) continue;
         problem p = {.A = &A,
                      .stats = stats,
-                     .N = 100,
+                     .width = 100,
                      .seed = 1,
-                     .precision = (enum precision)precision,
-                     .operation = contenders()->operation};
+                     .precision = c->precision,
+                     .operation = c->operation};
         status = p.operation->create(&p, error);
         for (int i = 0; i < num_passes && status == STATUS_OK; i++)
             status = judge_all(&passes[i], device, &p, on_neighbours, error);

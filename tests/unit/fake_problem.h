@@ -9,16 +9,18 @@
 
 typedef struct fake_problem {
     problem problem;
-    double *want, *bound; /* out_rows x out_cols */
+    double *want, *bound; /* of each element */
     int64_t *length;      /* of each row */
 } fake_problem;
 
-static inline void fake_oracle(const problem *p, int64_t row, double *want, double *bound)
+static inline void fake_oracle(const problem *p, int which, int64_t row, double *want,
+                               double *bound)
 {
     const fake_problem *f = p->own;
-    const size_t at = (size_t)row * p->out_cols;
-    memcpy(want, f->want + at, p->out_cols * sizeof *want);
-    memcpy(bound, f->bound + at, p->out_cols * sizeof *bound);
+    const output *o = &p->outputs[which];
+    const size_t at = (size_t)output_first(o, row), length = (size_t)output_length(o, row);
+    memcpy(want, f->want + at, length * sizeof *want);
+    memcpy(bound, f->bound + at, length * sizeof *bound);
 }
 
 static inline int64_t fake_row_length(const problem *p, int64_t row)
@@ -28,6 +30,7 @@ static inline int64_t fake_row_length(const problem *p, int64_t row)
 
 static const operation fake_operation = {
     .name = "fake",
+    .width = "N",
     .oracle = fake_oracle,
     .row_length = fake_row_length,
 };
@@ -36,7 +39,11 @@ static const operation fake_operation = {
 static inline void fake_create(fake_problem *f, int64_t rows, int64_t cols)
 {
     f->problem = (problem){
-        .operation = &fake_operation, .N = (int)cols, .out_rows = rows, .out_cols = cols, .own = f};
+        .operation = &fake_operation,
+        .width = (int)cols,
+        .outputs = {{.name = "C", .precision = PRECISION_FP32, .rows = rows, .cols = cols}},
+        .num_outputs = 1,
+        .own = f};
     f->want = calloc(rows * cols + 1, sizeof *f->want);
     f->bound = calloc(rows * cols + 1, sizeof *f->bound);
     f->length = calloc(rows + 1, sizeof *f->length);
@@ -65,7 +72,7 @@ static inline comparison fake_verify(const fake_problem *f, const float *got)
     comparison c;
     error_text error;
     reference_create(&f->problem, &ref);
-    assert_int_equal(verify(&ref, got, &c, &error), STATUS_OK);
+    assert_int_equal(verify(&ref, &got, &c, &error), STATUS_OK);
     reference_destroy(&ref);
     return c;
 }

@@ -85,7 +85,7 @@ static void limits_that_lack(void **state)
 static void gathers(void **state)
 {
     (void)state;
-    const cost_model m = {.gather_bytes = 1000, .gather_row = 64, .gather_span = 1e6};
+    const cost_model m = {.gathers = {{.bytes = 1000, .row = 64, .span = 1e6}}, .num_gathers = 1};
     assert_float_equal(gather_ms(&MACHINE, &m) * 1e6, 200, 1e-6);
 }
 

@@ -37,7 +37,7 @@ static int make_problem(void **state)
     (void)state;
     error_text error;
     A = random_matrix(2, 10, 8, 40, true);
-    p = (problem){.operation = &spmm_operation, .A = &A, .N = N, .seed = 1};
+    p = (problem){.operation = &spmm_operation, .A = &A, .width = N, .seed = 1};
     if (device_open(0, &device, &error) != STATUS_OK ||
         row_stats_compute(&A, &p.stats, &error) != STATUS_OK ||
         p.operation->create(&p, &error) != STATUS_OK)
@@ -45,7 +45,7 @@ static int make_problem(void **state)
     double want[N], bound[N];
     right = malloc(A.rows * N * sizeof *right);
     for (int64_t i = 0; i < A.rows; i++) {
-        p.operation->oracle(&p, i, want, bound);
+        p.operation->oracle(&p, 0, i, want, bound);
         for (int j = 0; j < N; j++)
             right[i * N + j] = (float)want[j];
     }

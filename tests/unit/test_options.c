@@ -85,8 +85,8 @@ static void defaults(void **state)
     const options o = parsed("");
     assert_int_equal(o.mode, MODE_RUN);
     assert_null(o.dataset);
-    assert_int_equal(o.num_N, 1);
-    assert_int_equal(o.N[0], 32);
+    assert_int_equal(o.num_widths, 1);
+    assert_int_equal(o.widths[0], 32);
     assert_true(o.check && o.bench);
     assert_int_equal(o.runs, 0);
     assert_int_equal(o.seed, 1);
@@ -105,19 +105,19 @@ static void dataset_and_widths(void **state)
     (void)state;
     options o = parsed("arxiv");
     assert_string_equal(o.dataset, "arxiv");
-    assert_int_equal(o.N[0], 32);
+    assert_int_equal(o.widths[0], 32);
     o = parsed("rand:rows=4,deg=2 1,1048576,7");
     assert_string_equal(o.dataset, "rand:rows=4,deg=2");
-    assert_int_equal(o.num_N, 3);
-    assert_int_equal(o.N[0], 1);
-    assert_int_equal(o.N[1], 1048576);
-    assert_int_equal(o.N[2], 7);
+    assert_int_equal(o.num_widths, 3);
+    assert_int_equal(o.widths[0], 1);
+    assert_int_equal(o.widths[1], 1048576);
+    assert_int_equal(o.widths[2], 7);
     o = parsed("a 1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16");
-    assert_int_equal(o.num_N, MAX_WIDTHS);
-    assert_int_equal(o.N[15], 16);
+    assert_int_equal(o.num_widths, MAX_WIDTHS);
+    assert_int_equal(o.widths[15], 16);
     o = parsed("-- --odd-name 9");
     assert_string_equal(o.dataset, "--odd-name");
-    assert_int_equal(o.N[0], 9);
+    assert_int_equal(o.widths[0], 9);
 }
 
 /* What is asked for stays; the weights of language models change the rest. */
@@ -125,19 +125,19 @@ static void defaults_follow_the_dataset(void **state)
 {
     (void)state;
     options o = parsed(""), settled = options_settle(&o, false);
-    assert_int_equal(settled.num_N, 1);
-    assert_int_equal(settled.N[0], 32);
+    assert_int_equal(settled.num_widths, 1);
+    assert_int_equal(settled.widths[0], 32);
     assert_int_equal(settled.l2, L2_WARM);
     settled = options_settle(&o, true);
-    assert_int_equal(settled.num_N, 3);
-    assert_int_equal(settled.N[0], 8);
-    assert_int_equal(settled.N[1], 16);
-    assert_int_equal(settled.N[2], 32);
+    assert_int_equal(settled.num_widths, 3);
+    assert_int_equal(settled.widths[0], 8);
+    assert_int_equal(settled.widths[1], 16);
+    assert_int_equal(settled.widths[2], 32);
     assert_int_equal(settled.l2, L2_COLD);
     o = parsed("set:llm 32 --warm");
     settled = options_settle(&o, true);
-    assert_int_equal(settled.num_N, 1);
-    assert_int_equal(settled.N[0], 32);
+    assert_int_equal(settled.num_widths, 1);
+    assert_int_equal(settled.widths[0], 32);
     assert_int_equal(settled.l2, L2_WARM);
 }
 
@@ -171,7 +171,7 @@ static void spellings(void **state)
     (void)state;
     options o = parsed("--runs 5 arxiv --cold 64 --csv x.csv");
     assert_string_equal(o.dataset, "arxiv");
-    assert_int_equal(o.N[0], 64);
+    assert_int_equal(o.widths[0], 64);
     assert_int_equal(o.runs, 5);
     assert_string_equal(o.csv_path, "x.csv");
     assert_false(parsed("--check").bench);

@@ -268,7 +268,12 @@ static void estimates(void **state)
 
 /* ---- the table around it ---------------------------------------------------------------------- */
 
-static const problem PROBLEM = {.N = 64, .stats = {.mean = 6.9, .max = 13155, .cov = 9.816}};
+static const operation SPMM = {.name = "spmm", .width = "N"};
+static const problem PROBLEM = {.operation = &SPMM,
+                                .width = 64,
+                                .outputs = {{.name = "C", .rows = 10, .cols = 64}},
+                                .num_outputs = 1,
+                                .stats = {.mean = 6.9, .max = 13155, .cov = 9.816}};
 
 static row base_row(inspection *i, const char *status)
 {

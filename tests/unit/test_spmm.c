@@ -14,7 +14,7 @@ static void create_in(enum precision precision, problem *p, const csr_matrix *A,
 {
     error_text error;
     *p = (problem){
-        .operation = &spmm_operation, .A = A, .N = N, .seed = seed, .precision = precision};
+        .operation = &spmm_operation, .A = A, .width = N, .seed = seed, .precision = precision};
     if (row_stats_compute(A, &p->stats, &error) != STATUS_OK ||
         p->operation->create(p, &error) != STATUS_OK)
         fail_msg("%s", error.text);
@@ -43,11 +43,11 @@ static void dense_product(const problem *p, int64_t row, long double *product,
         a[A->col_idx[k]] += floats(p, VALUES)[k];
         size[A->col_idx[k]] += fabsl((long double)floats(p, VALUES)[k]);
     }
-    for (int j = 0; j < p->N; j++) {
+    for (int j = 0; j < p->width; j++) {
         product[j] = magnitude[j] = 0;
         for (int64_t c = A->cols - 1; c >= 0; c--) {
             if (size[c] == 0) continue; /* B may be infinite there */
-            const long double b = floats(p, B_DENSE)[(size_t)c * p->N + j];
+            const long double b = floats(p, B_DENSE)[(size_t)c * p->width + j];
             product[j] += a[c] * b;
             magnitude[j] += size[c] * fabsl(b);
         }
@@ -65,7 +65,7 @@ static void assert_oracle_is_right(const csr_matrix *A, int N, uint64_t seed)
     for (int64_t i = 0; i < A->rows; i++) {
         const int64_t n = A->row_ptr[i + 1] - A->row_ptr[i];
         assert_int_equal(p.operation->row_length(&p, i), n);
-        p.operation->oracle(&p, i, want, bound);
+        p.operation->oracle(&p, 0, i, want, bound);
         dense_product(&p, i, exact, size);
         for (int j = 0; j < N; j++) {
             const long double allowed = 0x1p-24L * (n + 4) * size[j] + 0x1p-149L * n;
@@ -119,7 +119,7 @@ static void bound_separates_right_from_wrong(void **state)
         double want[5], bound[5];
         create(&p, &A, 5, seed);
         for (int64_t i = 0; i < A.rows; i++) {
-            p.operation->oracle(&p, i, want, bound);
+            p.operation->oracle(&p, 0, i, want, bound);
             const int64_t start = A.row_ptr[i], n = A.row_ptr[i + 1] - start;
             for (int j = 0; j < 5 && n; j++) {
                 float ahead = 0, fused = 0, lanes[4] = {0}, without_first = 0;
@@ -165,8 +165,8 @@ static void inputs_are_described(void **state)
         assert_int_equal(((const int32_t *)p.inputs[ROW_PTR].data)[i], A.row_ptr[i]);
     assert_ptr_equal(p.inputs[COL_IDX].data, A.col_idx);
     assert_ptr_equal(p.inputs[VALUES].data, A.values); /* the file's own */
-    assert_int_equal(p.out_rows, A.rows);
-    assert_int_equal(p.out_cols, 9);
+    assert_int_equal(p.outputs[0].rows, A.rows);
+    assert_int_equal(p.outputs[0].cols, 9);
     p.operation->destroy(&p);
     csr_free(&A);
 }
@@ -290,9 +290,9 @@ static void cost_by_hand(void **state)
     p.operation->cost(&p, &m);
     assert_true(m.flops == 2 * 15 * 2);
     assert_true(m.compulsory_bytes == 15 * 8 + 4 * 4 + 5 * 2 * 4 + 3 * 2 * 4);
-    assert_true(m.gather_bytes == 15 * 8 + 4 * 4 + 15 * 2 * 4 + 3 * 2 * 4);
-    assert_true(m.gather_span == 5 * 2 * 4);
-    assert_true(m.gather_row == 2 * 4);
+    assert_true(m.gathers[0].bytes == 15 * 8 + 4 * 4 + 15 * 2 * 4 + 3 * 2 * 4);
+    assert_true(m.gathers[0].span == 5 * 2 * 4);
+    assert_true(m.gathers[0].row == 2 * 4);
     p.operation->destroy(&p);
     csr_free(&A);
 }
@@ -376,7 +376,7 @@ static void least_by_hand(void **state)
 static void assert_refuses(const csr_matrix *A, int N, enum status status, const char *fragment)
 {
     error_text error = {""};
-    problem p = {.operation = &spmm_operation, .A = A, .N = N, .seed = 1};
+    problem p = {.operation = &spmm_operation, .A = A, .width = N, .seed = 1};
     assert_int_equal(p.operation->create(&p, &error), status);
     if (!strstr(error.text, fragment)) fail_msg("'%s' without '%s'", error.text, fragment);
     assert_null(p.own);
@@ -410,7 +410,7 @@ static void products_must_fit_fp32(void **state)
         A.col_idx[1] = 1;
         A.values[0] = -0x1p125f;
         A.values[1] = doubled ? 0x1p127f : 0x1p125f;
-        problem p = {.operation = &spmm_operation, .A = &A, .N = 1, .seed = 1};
+        problem p = {.operation = &spmm_operation, .A = &A, .width = 1, .seed = 1};
         if (doubled) {
             assert_refuses(&A, 1, STATUS_DATASET,
                            "row 1: values that add up to 2.13e+38 overflow fp32 when multiplied");
@@ -454,7 +454,7 @@ static void tunables_are_chosen(void **state)
     (void)state;
     spmm_contender c = {.base.tunables = {{"D", "", {1, 2}, 2, .initial = 2},
                                           {"C", "", {4, 16}, 2, .initial = 16}}};
-    problem p = {.operation = &spmm_operation, .N = 8, .stats.max = 9};
+    problem p = {.operation = &spmm_operation, .width = 8, .stats.max = 9};
     int tuning[MAX_TUNABLES];
     assert_int_equal(contender_num_tunables(&c.base), 2);
     spmm_operation.choose(&c.base, &p, tuning);
@@ -548,7 +548,7 @@ static void narrow_bound(void **state)
         create_in(precision, &p, &A, 5, seed);
         float *values = widened(&p, VALUES), *B = widened(&p, B_DENSE);
         for (int64_t i = 0; i < A.rows; i++) {
-            p.operation->oracle(&p, i, want, bound);
+            p.operation->oracle(&p, 0, i, want, bound);
             const int64_t start = A.row_ptr[i], n = A.row_ptr[i + 1] - start;
             for (int j = 0; j < 5; j++) {
                 float fused = 0, forward = 0, narrow = 0, without_first = 0;
@@ -589,9 +589,9 @@ static void narrow_cost(void **state)
     p.operation->cost(&p, &m);
     assert_true(m.flops == 2 * 15 * 2);
     assert_true(m.compulsory_bytes == 15 * 6 + 4 * 4 + 5 * 2 * 2 + 3 * 2 * 2);
-    assert_true(m.gather_bytes == 15 * 6 + 4 * 4 + 15 * 2 * 2 + 3 * 2 * 2);
-    assert_true(m.gather_span == 5 * 2 * 2);
-    assert_true(m.gather_row == 2 * 2);
+    assert_true(m.gathers[0].bytes == 15 * 6 + 4 * 4 + 15 * 2 * 2 + 3 * 2 * 2);
+    assert_true(m.gathers[0].span == 5 * 2 * 2);
+    assert_true(m.gathers[0].row == 2 * 2);
     p.operation->destroy(&p);
     csr_free(&A);
 }
@@ -629,7 +629,7 @@ static void results_must_fit_fp16(void **state)
         for (int precision = 0; precision < NUM_PRECISIONS; precision++) {
             problem p = {.operation = &spmm_operation,
                          .A = &A,
-                         .N = 9,
+                         .width = 9,
                          .seed = 1,
                          .precision = (enum precision)precision};
             error_text error = {""};

@@ -6,8 +6,13 @@
 
 #include "results/table.h"
 
+static const operation SPMM = {.name = "spmm", .width = "N"};
 static const problem PROBLEM = {
-    .N = 64, .stats = {.mean = 6.9, .max = 13155, .cov = 9.816, .empty_rows = 62006}};
+    .operation = &SPMM,
+    .width = 64,
+    .outputs = {{.name = "C", .rows = 169343, .cols = 64}},
+    .num_outputs = 1,
+    .stats = {.mean = 6.9, .max = 13155, .cov = 9.816, .empty_rows = 62006}};
 
 static row base_row(int lab, const char *name)
 {
@@ -195,11 +200,12 @@ static void failures(void **state)
          .message = "never written: only the last row, 169342",
          .comparison = {.elements = 10837952,
                         .bad = 7,
-                        .shown = {{169342, 0, 3, -0.5, 1e-6, NAN},
-                                  {169342, 1, 3, 0.123456789, 1.3e-6, 0.5f},
-                                  {169342, 2, 3, 1, 1e-6, INFINITY},
-                                  {169342, 3, 3, 1e30, 1e24, -1e30f},
-                                  {169342, 4, 3, 0, 0, 1}}}},
+                        .which_bad = 7,
+                        .shown = {{169342, 0, 0, 169342 * 64 + 0, 3, -0.5, 1e-6, NAN},
+                                  {169342, 1, 1, 169342 * 64 + 1, 3, 0.123456789, 1.3e-6, 0.5f},
+                                  {169342, 2, 2, 169342 * 64 + 2, 3, 1, 1e-6, INFINITY},
+                                  {169342, 3, 3, 169342 * 64 + 3, 3, 1e30, 1e24, -1e30f},
+                                  {169342, 4, 4, 169342 * 64 + 4, 3, 0, 0, 1}}}},
         {.status = STATUS_SKIPPED, .message = "prepare: not supported"},
     };
     rows[0].worst_error = 2.5e7; /* too wide for its column */

@@ -34,7 +34,8 @@ typedef struct fake {
 } fake;
 
 static fake f; /* the one that every test sets up */
-static float output;
+static float result;
+static void *const outputs[] = {&result};
 static unsigned char flush_bytes[FLUSH_BYTES];
 
 static double length_of(int call)
@@ -61,13 +62,13 @@ static void look_at_flush(void)
     assert_int_equal(cudaMemset(f.flush, 0xFF, FLUSH_BYTES), cudaSuccess);
 }
 
-static cudaError_t fake_run(void *instance, void *d_output, cudaStream_t stream)
+static cudaError_t fake_run(void *instance, void *const *d_outputs, cudaStream_t stream)
 {
     const int call = f.calls++;
     assert_true(call < MAX_CALLS);
     f.begin[call] = wall_ms();
     assert_ptr_equal(instance, &f);
-    assert_ptr_equal(d_output, &output);
+    assert_ptr_equal(d_outputs, outputs);
     if (call == 0) f.stream = stream;
     assert_ptr_equal(stream, f.stream);
     look_at_flush();
@@ -98,7 +99,7 @@ static cudaError_t time_fake(int runs, enum l2_state l2, timing *t)
 {
     const options o = {.bench = true, .runs = runs, .l2 = l2};
     memset(t, 0, sizeof *t);
-    return time_runs(&fake_operation, &f, &output, &o, L2_BYTES, t);
+    return time_runs(&fake_operation, &f, outputs, &o, L2_BYTES, t);
 }
 
 static timing times(int runs, enum l2_state l2)
@@ -472,7 +473,7 @@ static void no_room_to_flush(void **state)
     const options o = {.bench = true, .runs = 3, .l2 = L2_COLD};
     timing t;
     SET_UP(1);
-    assert_int_equal(time_runs(&fake_operation, &f, &output, &o, (size_t)1 << 50, &t),
+    assert_int_equal(time_runs(&fake_operation, &f, outputs, &o, (size_t)1 << 50, &t),
                      cudaErrorMemoryAllocation);
     assert_int_equal(f.calls, 0);
     assert_not_timed(&t);

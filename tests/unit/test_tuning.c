@@ -129,7 +129,7 @@ static int make_problem(void **state)
 {
     error_text error;
     A = random_matrix(3, 30, 30, 200, true);
-    p = (problem){.operation = &spmm_operation, .A = &A, .N = 5, .seed = 1};
+    p = (problem){.operation = &spmm_operation, .A = &A, .width = 5, .seed = 1};
     if (fixture_setup(state) != 0 || device_open(0, &device, &error) != STATUS_OK ||
         row_stats_compute(&A, &p.stats, &error) != STATUS_OK ||
         p.operation->create(&p, &error) != STATUS_OK) {
@@ -273,7 +273,7 @@ static void recalls_nothing_of_others(void **state)
     o = (options){.tune = true, .runs = 50};
     assert_recalls(&w, &lab.base, NULL);
     o = (options){.tune = true};
-    q.N++;
+    q.width++;
     assert_recalls(&w, &lab.base, NULL);
     q = p;
     q.stats.rows++;

@@ -114,7 +114,7 @@ static void a_factor_widens_the_bound(void **state)
     memcpy(f.bound, bound, sizeof bound);
     reference_create(&f.problem, &ref);
     ref.bound_factor = 3;
-    assert_int_equal(verify(&ref, got, &c, &error), STATUS_OK);
+    assert_int_equal(verify(&ref, (const float *const[]){got}, &c, &error), STATUS_OK);
     reference_destroy(&ref);
     fake_destroy(&f);
     assert_int_equal(c.bad, 2);
@@ -155,9 +155,9 @@ static void counts(void **state)
     assert_int_equal(c.bad_rows, 3);
     assert_int_equal(c.first_row, 1);
     assert_int_equal(c.last_row, 4);
-    assert_int_equal(c.bad_cols, 3);
-    assert_int_equal(c.first_col, 1);
-    assert_int_equal(c.last_col, 3);
+    assert_int_equal(c.bad_places, 3);
+    assert_int_equal(c.first_place, 1);
+    assert_int_equal(c.last_place, 3);
     assert_int_equal(c.shortest_bad, 12);
     assert_int_equal(c.longest_bad, 42);
     assert_int_equal(c.shortest_good, 2);
@@ -181,7 +181,7 @@ static void nothing_to_compare(void **state)
         fake_problem f;
         const float got = NAN;
         fake_create(&f, i == 0 ? 0 : 7, i == 1 ? 0 : 7);
-        if (i == 2) f.problem.out_rows = f.problem.out_cols = 0;
+        if (i == 2) f.problem.outputs[0].rows = f.problem.outputs[0].cols = 0;
         const comparison c = fake_verify(&f, &got);
         assert_int_equal(c.elements, 0);
         assert_int_equal(c.bad, 0);
@@ -204,9 +204,9 @@ static void assert_same_comparison(const comparison *a, const comparison *b)
     assert_int_equal(a->bad_rows, b->bad_rows);
     assert_int_equal(a->first_row, b->first_row);
     assert_int_equal(a->last_row, b->last_row);
-    assert_int_equal(a->first_col, b->first_col);
-    assert_int_equal(a->last_col, b->last_col);
-    assert_int_equal(a->bad_cols, b->bad_cols);
+    assert_int_equal(a->first_place, b->first_place);
+    assert_int_equal(a->last_place, b->last_place);
+    assert_int_equal(a->bad_places, b->bad_places);
     assert_int_equal(a->shortest_bad, b->shortest_bad);
     assert_int_equal(a->longest_bad, b->longest_bad);
     assert_int_equal(a->shortest_good, b->shortest_good);
@@ -274,7 +274,8 @@ static void recomputed_or_stored(void **state)
             got[k] = k % 200 ? bound : nextafterf(bound, 1);
         }
         const reference nothing_stored = {.problem = &f.problem};
-        assert_int_equal(verify(&nothing_stored, got, &recomputed, &error), STATUS_OK);
+        assert_int_equal(verify(&nothing_stored, (const float *const[]){got}, &recomputed, &error),
+                         STATUS_OK);
         const comparison stored = fake_verify(&f, got);
         assert_same_comparison(&stored, &recomputed);
         free(got);
@@ -291,11 +292,10 @@ static void large_references_are_not_stored(void **state)
     fake_problem f;
     reference ref;
     fake_create(&f, 1, 1);
-    f.problem.out_cols = 1;
-    f.problem.out_rows = memory_available() / (2 * 12) + (1 << 20);
+    f.problem.outputs[0].rows = memory_available() / (2 * 12) + (1 << 20);
     reference_create(&f.problem, &ref);
-    assert_null(ref.value);
-    assert_null(ref.bound);
+    assert_null(ref.outputs[0].value);
+    assert_null(ref.outputs[0].bound);
     assert_ptr_equal(ref.problem, &f.problem);
     reference_destroy(&ref);
     fake_destroy(&f);
@@ -309,7 +309,7 @@ static void refused_memory_is_no_crash(void **state)
     reference ref;
     struct rlimit old, limit;
     fake_create(&f, 1, 1);
-    f.problem.out_rows = 1 << 28; /* 3 GB */
+    f.problem.outputs[0].rows = 1 << 28; /* 3 GB */
     if (memory_available() < INT64_C(8) << 30) skip();
     getrlimit(RLIMIT_AS, &old);
     limit = old;
@@ -317,8 +317,8 @@ static void refused_memory_is_no_crash(void **state)
     setrlimit(RLIMIT_AS, &limit);
     reference_create(&f.problem, &ref);
     setrlimit(RLIMIT_AS, &old);
-    assert_null(ref.value);
-    assert_null(ref.bound);
+    assert_null(ref.outputs[0].value);
+    assert_null(ref.outputs[0].bound);
     fake_destroy(&f);
 }
 

@@ -26,7 +26,7 @@ static int make_problem(void **state)
     (void)state;
     error_text error;
     A = random_matrix(2, 60, 40, 500, true);
-    p = (problem){.operation = &spmm_operation, .A = &A, .N = N, .seed = 1};
+    p = (problem){.operation = &spmm_operation, .A = &A, .width = N, .seed = 1};
     if (device_open(0, &device, &error) != STATUS_OK ||
         row_stats_compute(&A, &p.stats, &error) != STATUS_OK ||
         p.operation->create(&p, &error) != STATUS_OK) {
@@ -36,7 +36,7 @@ static int make_problem(void **state)
     double want[N], bound[N];
     right = malloc(A.rows * N * sizeof *right);
     for (int64_t i = 0; i < A.rows; i++) {
-        p.operation->oracle(&p, i, want, bound);
+        p.operation->oracle(&p, 0, i, want, bound);
         for (int j = 0; j < N; j++)
             right[i * N + j] = (float)want[j];
     }
@@ -444,12 +444,12 @@ static void rounding_contender_has_a_wider_bound(void **state)
 
 static const char *too_wide(const problem *on)
 {
-    return on->N == N ? "too wide for it" : NULL;
+    return on->width == N ? "too wide for it" : NULL;
 }
 
 static const char *not_too_wide(const problem *on)
 {
-    return on->N == N + 1 ? "too wide for it" : NULL;
+    return on->width == N + 1 ? "too wide for it" : NULL;
 }
 
 static void unsuited_problem_is_skipped(void **state)
@@ -487,7 +487,7 @@ static void empty_problem(void **state)
     error_text error;
     csr_matrix none;
     assert_int_equal(csr_alloc(&none, 0, 5, 0, true, &error), STATUS_OK);
-    problem empty = {.operation = &spmm_operation, .A = &none, .N = N, .seed = 1};
+    problem empty = {.operation = &spmm_operation, .A = &none, .width = N, .seed = 1};
     assert_int_equal(empty.operation->create(&empty, &error), STATUS_OK);
     assert_int_equal(workbench_create(&w, &CHECK, &device, &empty, &error), STATUS_OK);
     fault = NONE;
