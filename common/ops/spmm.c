@@ -6,6 +6,7 @@
 #include "device/facts.h"
 #include "matrix/memory.h"
 #include "matrix/random.h"
+#include "ops/inputs.h"
 
 #include <float.h>
 #include <math.h>
@@ -14,76 +15,42 @@
 
 enum { ROW_PTR, COL_IDX, VALUES, B_DENSE };
 
-/* Kernels step through a row in int, a tile at a time: the end plus a tile must not overflow. */
-enum { MAX_NNZ = INT32_MAX - 4096 };
-
-/* The host copies in the types the device uses; what an operand does not own it borrows from A. The
- * oracle reads floats, which in a 16-bit precision are exactly what the 16-bit copies hold. */
+/* The inputs that are not A's own arrays. */
 typedef struct spmm_inputs {
     int32_t *row_ptr;
-    float *values; /* NULL where A brings its own, and they are fp32 */
-    float *B;
-    void *values16, *B16; /* NULL in fp32 */
+    numbers values; /* of A's nonzeros */
+    numbers B;
 } spmm_inputs;
-
-/* The values of A's nonzeros, as the problem has them. */
-static const float *value_floats(const problem *p)
-{
-    const spmm_inputs *own = p->own;
-    return own->values ? own->values : p->A->values;
-}
 
 static void destroy(problem *p)
 {
     spmm_inputs *own = p->own;
     if (!own) return;
     free(own->row_ptr);
-    free(own->values);
-    free(own->B);
-    free(own->values16);
-    free(own->B16);
+    numbers_free(&own->values);
+    numbers_free(&own->B);
     free(own);
     p->own = NULL;
 }
 
-/* Uniform in [-1, 1), except where no nonzero of A looks: rows of B whose column is empty in A hold
- * NaN and infinities, which a correct kernel never reads into a result. */
-static void fill_B(const problem *p, float *B, const uint8_t *column_used)
-{
-    const csr_matrix *A = p->A;
-    uint64_t stream = random_substream(p->seed, B_DENSE);
-#pragma omp parallel for schedule(static)
-    for (int64_t k = 0; k < A->cols; k++)
-        for (int j = 0; j < p->width; j++) {
-            size_t at = (size_t)k * p->width + j;
-            B[at] = column_used[k] ? random_symmetric(stream, at) : k % 2 ? INFINITY : NAN;
-        }
-}
-
-/* Allocates what the operands need beyond A's own arrays. */
+/* Makes room for the operands. The values of A serve as they are where they are fp32. */
 static enum status allocate(problem *p, error_text *error)
 {
     const csr_matrix *A = p->A;
-    const size_t narrow =
-        p->precision == PRECISION_FP32 ? 0 : precision_format(p->precision)->bytes;
-    const size_t num_B = (size_t)A->cols * p->width + 1, num_values = A->nnz + 1;
-    const size_t row_ptr = (A->rows + 1) * sizeof(int32_t);
-    const size_t values = A->values && !narrow ? 0 : num_values * sizeof(float);
-    const size_t B = num_B * sizeof(float);
+    const bool borrow = A->values && p->precision == PRECISION_FP32;
+    const size_t num_B = (size_t)A->cols * p->width;
+    const size_t bytes = (A->rows + 1) * sizeof(int32_t) + numbers_bytes(p->precision, num_B) +
+                         (borrow ? 0 : numbers_bytes(p->precision, A->nnz));
     error_text reason;
-    enum status status =
-        memory_check(row_ptr + values + B + narrow * (num_values + num_B), "the problem", &reason);
+    enum status status = memory_check(bytes, "the problem", &reason);
     if (status != STATUS_OK) return fail(error, status, "%s; try a smaller N", reason.text);
     spmm_inputs *own = calloc(1, sizeof *own);
     p->own = own;
     if (own) {
-        own->row_ptr = malloc(row_ptr);
-        own->values = values ? malloc(values) : NULL;
-        own->B = malloc(B);
-        own->values16 = narrow ? malloc(narrow * num_values) : NULL;
-        own->B16 = narrow ? malloc(narrow * num_B) : NULL;
-        const bool narrowed = !narrow || (own->values16 && own->B16);
-        if (own->row_ptr && (own->values || !values) && own->B && narrowed) return STATUS_OK;
+        own->row_ptr = dataset_offsets(A);
+        if (borrow) numbers_borrow(&own->values, A->values, A->nnz);
+        const bool values = borrow || numbers_alloc(&own->values, p->precision, A->nnz);
+        if (own->row_ptr && values && numbers_alloc(&own->B, p->precision, num_B)) return STATUS_OK;
     }
     destroy(p);
     return fail(error, STATUS_MEMORY, "no memory for B and the copies of A");
@@ -96,13 +63,8 @@ static enum status require_finite_products(const problem *p, error_text *error)
     const csr_matrix *A = p->A;
     for (int64_t i = 0; A->values && i < A->rows; i++) {
         double sum = 0;
-        for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
-            const float value = A->values[k];
-            if (isinf(precision_round(p->precision, value)))
-                return fail(error, STATUS_DATASET, "row %lld: the value %.7g overflows %s",
-                            (long long)i, (double)value, precision_name(p->precision));
-            sum += fabs((double)value);
-        }
+        for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++)
+            sum += fabs((double)A->values[k]);
         if (sum > FLT_MAX / 2)
             return fail(error, STATUS_DATASET,
                         "row %lld: values that add up to %.3g overflow fp32 when multiplied",
@@ -128,7 +90,8 @@ static void oracle(const problem *p, int output, int64_t row, double *reference,
     (void)output; /* there is one */
     const csr_matrix *A = p->A;
     const number_format *format = precision_format(p->precision);
-    const float *values = value_floats(p), *B = ((const spmm_inputs *)p->own)->B;
+    const spmm_inputs *own = p->own;
+    const float *values = own->values.floats, *B = own->B.floats;
     const int N = p->width;
     for (int j = 0; j < N; j++)
         reference[j] = bound[j] = 0;
@@ -149,24 +112,12 @@ static void oracle(const problem *p, int output, int64_t row, double *reference,
     }
 }
 
-/* Replaces values and B by the nearest numbers of the problem's precision, as floats and as they are
- * in memory. */
-static void round_inputs(problem *p)
-{
-    spmm_inputs *own = p->own;
-    const size_t num_values = p->A->nnz, num_B = (size_t)p->A->cols * p->width;
-    precision_narrow(p->precision, own->values, own->values16, num_values);
-    precision_widen(p->precision, own->values16, own->values, num_values);
-    precision_narrow(p->precision, own->B, own->B16, num_B);
-    precision_widen(p->precision, own->B16, own->B, num_B);
-}
-
 /* Only fp16 ends so early that a sum of products may lie beyond it. Rows that are long or large
  * enough for that are computed to find out; nearly all sums stay far below their bound. */
 static enum status require_finite_results(const problem *p, error_text *error)
 {
     const double largest = precision_format(p->precision)->largest;
-    const float *values = value_floats(p);
+    const float *values = ((const spmm_inputs *)p->own)->values.floats;
     enum status status = STATUS_OK;
     double *result = malloc(2 * (size_t)p->width * sizeof *result), *bound = result + p->width;
     if (!result) return fail(error, STATUS_MEMORY, "no memory for a row of results");
@@ -188,55 +139,37 @@ static enum status require_finite_results(const problem *p, error_text *error)
 static enum status create(problem *p, error_text *error)
 {
     const csr_matrix *A = p->A;
-    if (A->nnz > MAX_NNZ)
-        return fail(error, STATUS_MEMORY,
-                    "%lld nonzeros need 64-bit row offsets on the device; the SpMM labs take at "
-                    "most %d",
-                    (long long)A->nnz, MAX_NNZ);
-    enum status status = csr_require_finite(A, error);
+    enum status status = dataset_check(p, "SpMM", error);
     if (status == STATUS_OK) status = require_finite_products(p, error);
     if (status == STATUS_OK) status = allocate(p, error);
     if (status != STATUS_OK) return status;
     spmm_inputs *own = p->own;
-    uint8_t *column_used = calloc(A->cols + 1, 1);
+    uint8_t *column_used = dataset_mark_columns(p);
     if (!column_used) {
         destroy(p);
         return fail(error, STATUS_MEMORY, "no memory to mark the columns of A");
     }
 
-    for (int64_t i = 0; i <= A->rows; i++)
-        own->row_ptr[i] = (int32_t)A->row_ptr[i];
-    for (int64_t k = 0; k < A->nnz; k++)
-        column_used[A->col_idx[k]] = 1;
-    if (own->values) {
+    if (own->values.own) {
         uint64_t stream = random_substream(p->seed, VALUES);
 #pragma omp parallel for schedule(static)
         for (int64_t k = 0; k < A->nnz; k++)
-            own->values[k] = A->values ? A->values[k] : random_symmetric(stream, k);
+            own->values.own[k] = A->values ? A->values[k] : random_symmetric(stream, k);
     }
-    for (int64_t k = 0; k < A->cols; k++)
-        p->used_columns += column_used[k];
-    p->has_empty_column = p->used_columns < A->cols;
-    fill_B(p, own->B, column_used);
+    numbers_fill_rows(&own->B, A->cols, p->width, column_used, random_substream(p->seed, B_DENSE));
     free(column_used);
-    if (p->precision != PRECISION_FP32) {
-        round_inputs(p);
-        status = require_finite_results(p, error);
-        if (status != STATUS_OK) {
-            destroy(p);
-            return status;
-        }
+    numbers_round(&own->values);
+    numbers_round(&own->B);
+    if (p->precision != PRECISION_FP32) status = require_finite_results(p, error);
+    if (status != STATUS_OK) {
+        destroy(p);
+        return status;
     }
 
-    void *values = own->values16 ? own->values16 : (void *)value_floats(p);
-    void *B = own->B16 ? own->B16 : own->B;
-    const size_t element = precision_format(p->precision)->bytes;
-    const size_t row_ptr = (A->rows + 1) * sizeof *own->row_ptr;
-    p->inputs[ROW_PTR] = (operand){"A.row_ptr", own->row_ptr, row_ptr, sizeof *own->row_ptr};
-    p->inputs[COL_IDX] =
-        (operand){"A.col_idx", A->col_idx, A->nnz * sizeof *A->col_idx, sizeof *A->col_idx};
-    p->inputs[VALUES] = (operand){"A.values", values, A->nnz * element, element};
-    p->inputs[B_DENSE] = (operand){"B", B, (size_t)A->cols * p->width * element, element};
+    p->inputs[ROW_PTR] = dataset_offsets_operand(A, own->row_ptr, "A.row_ptr");
+    p->inputs[COL_IDX] = dataset_columns_operand(A, "A.col_idx");
+    p->inputs[VALUES] = numbers_operand(&own->values, "A.values");
+    p->inputs[B_DENSE] = numbers_operand(&own->B, "B");
     p->num_inputs = 4;
     p->outputs[0] =
         (output){.name = "C", .precision = p->precision, .rows = A->rows, .cols = p->width};
@@ -414,20 +347,11 @@ static void least(const problem *p, const void *instance, least_work *l)
 static cudaError_t prepare(const contender *c, const problem *p, void *const *d_inputs, int *tuning,
                            void **instance)
 {
-    const bool is_fp32 = p->precision == PRECISION_FP32;
     spmm_instance *self = calloc(1, sizeof *self);
     if (!self) return cudaErrorMemoryAllocation;
     self->d_B = d_inputs[B_DENSE];
     self->plan = (spmm_plan){
-        .A = {.rows = (int)p->A->rows,
-              .cols = (int)p->A->cols,
-              .nnz = (int)p->A->nnz,
-              .d_row_ptr = d_inputs[ROW_PTR],
-              .d_col_idx = d_inputs[COL_IDX],
-              .d_values = is_fp32 ? d_inputs[VALUES] : NULL,
-              .d_values16 = is_fp32 ? NULL : d_inputs[VALUES],
-              .host = p->A,
-              .stats = &p->stats},
+        .A = dataset_on_device(p, d_inputs[ROW_PTR], d_inputs[COL_IDX], d_inputs[VALUES]),
         .N = p->width,
         .contender = spmm(c),
     };
