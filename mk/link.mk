@@ -12,16 +12,20 @@ COMMON := $(call object,$(COMMON_SOURCES))
 
 # ---- labs --------------------------------------------------------------------------------------
 
-# labN links labs 1..N of its own operation: the one whose header its lab.cu includes. Folders come
-# in ascending order, so these are the labs of that operation met so far.
-operation_of = $(shell sed -n 's,^.include "ops/\(.*\)\.h",\1,p' $(1)/lab.cu)
-define lab_rules
-$(if $(2),,$(error $(1)/lab.cu includes no ops/*.h, so its operation is unknown))
+# labN links labs 1..N of its own operations: those whose headers its sources include. Folders come in
+# ascending order, so these are the labs of those operations met so far.
+OPERATIONS := $(patsubst common/ops/%.c,%,$(shell grep -l '^const operation ' common/ops/*.c))
+operations_of = $(filter $(OPERATIONS),$(shell sed -n 's,^.include "ops/\(.*\)\.h",\1,p' $(1)/*.cu))
+define lab_rule
 LABS_OF_$(2) += $$(call object,$$(wildcard $(1)/*.cu))
 $(OUT)/lab$(call number_of,$(1)): $$(LABS_OF_$(2))
 $(OUT)/traced/lab$(call number_of,$(1)): $$(call traced,$$(LABS_OF_$(2)))
 endef
-$(foreach d,$(LAB_DIRS),$(eval $(call lab_rules,$(d),$(call operation_of,$(d)))))
+define lab_rules
+$(if $(2),,$(error $(1)/lab.cu includes no ops/*.h, so its operation is unknown))
+$(foreach o,$(2),$(eval $(call lab_rule,$(1),$(o))))
+endef
+$(foreach d,$(LAB_DIRS),$(eval $(call lab_rules,$(d),$(sort $(call operations_of,$(d))))))
 ALL_LAB_OBJECTS := $(call object,$(wildcard $(LAB_DIRS:%=%/*.cu)))
 
 $(addprefix $(OUT)/,$(LABS)): $(call object,$(LAB_MAIN)) $(COMMON)

@@ -174,7 +174,7 @@ typedef struct gather_cost {
 /* What one run must move and compute, whatever the kernel: see each operation's model. */
 typedef struct cost_model {
     double flops;
-    double compulsory_bytes;     /* every input read once, every output written once */
+    double compulsory_bytes;          /* every input read once, every output written once */
     gather_cost gathers[MAX_GATHERS]; /* each with its own rate; their times add up */
     int num_gathers;
     double items; /* of operation.item that a run handles; 0: it counts none */
@@ -222,6 +222,9 @@ typedef struct operation {
 
     /* Fills tuning[] (one value per tunable, in order) by the contender's own rule. */
     void (*choose)(const contender *c, const problem *p, int *tuning);
+    /* Optional. Microseconds that one run of the contender should take at a width, by its own model;
+     * INFINITY where it has none, or where that holds nothing of such a matrix (models/choice.h). */
+    double (*estimate)(const contender *c, const row_stats *stats, int width);
     /* Calls the prepare of a contender of the problem's precision on the device copies of the
      * inputs. It may replace settings in tuning[] that do not fit the problem. *instance is what run
      * and release take. On error nothing is left allocated. */

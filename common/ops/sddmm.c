@@ -331,7 +331,7 @@ static void cost(const problem *p, cost_model *model)
 
 /* ---- contenders ------------------------------------------------------------------------------ */
 
-static const sddmm_contender *sddmm(const contender *c)
+const sddmm_contender *sddmm_of(const contender *c)
 {
     return (const sddmm_contender *)c;
 }
@@ -353,12 +353,12 @@ void sddmm_choose(const sddmm_contender *c, const row_stats *stats, int K, int *
 
 static void choose(const contender *c, const problem *p, int *tuning)
 {
-    sddmm_choose(sddmm(c), &p->stats, p->width, tuning);
+    sddmm_choose(sddmm_of(c), &p->stats, p->width, tuning);
 }
 
 const sddmm_contender *sddmm_find(const char *name, enum precision precision)
 {
-    return sddmm(contender_find(&sddmm_operation, name, precision));
+    return sddmm_of(contender_find(&sddmm_operation, name, precision));
 }
 
 cudaError_t sddmm_nest(sddmm_plan *plan, const sddmm_contender *c, const int *tuning)
@@ -379,6 +379,14 @@ cudaError_t sddmm_nest(sddmm_plan *plan, const sddmm_contender *c, const int *tu
     else
         free(inner);
     return error;
+}
+
+int sddmm_nested_value(const sddmm_plan *plan, const tunable *t)
+{
+    const sddmm_contender *c = plan->nested ? plan->nested->contender : NULL;
+    for (int i = 0; i < t->num_values; i++)
+        if (c && sddmm_find(t->names[i], c->base.precision) == c) return t->values[i];
+    return t->initial;
 }
 
 cudaError_t sddmm_nested_run(const sddmm_plan *plan, const float *X, const float *Y, float *D,
@@ -458,6 +466,12 @@ static void rebind(void *instance, void *const *d_inputs)
     self->d_Y = d_inputs[self->dense + 1];
 }
 
+static double estimate(const contender *c, const row_stats *stats, int width)
+{
+    const sddmm_contender *own = sddmm_of(c);
+    return own->estimate ? own->estimate(stats, width) : INFINITY;
+}
+
 static cudaError_t prepare(const contender *c, const problem *p, void *const *d_inputs, int *tuning,
                            void **instance)
 {
@@ -469,12 +483,13 @@ static cudaError_t prepare(const contender *c, const problem *p, void *const *d_
         .W = dataset_on_device(p, d_inputs[ROW_PTR], d_inputs[COL_IDX],
                                has_values ? d_inputs[VALUES] : NULL),
         .K = p->width,
-        .contender = sddmm(c),
+        .contender = sddmm_of(c),
     };
     rebind(self, d_inputs);
     const size_t tuning_bytes = contender_num_tunables(c) * sizeof *tuning;
     memcpy(self->plan.tuning, tuning, tuning_bytes);
-    const cudaError_t error = sddmm(c)->prepare ? sddmm(c)->prepare(&self->plan) : cudaSuccess;
+    const cudaError_t error =
+        sddmm_of(c)->prepare ? sddmm_of(c)->prepare(&self->plan) : cudaSuccess;
     if (error != cudaSuccess) {
         free(self);
         return error;
@@ -523,6 +538,7 @@ const operation sddmm_operation = {
     .cost = cost,
     .least = least,
     .choose = choose,
+    .estimate = estimate,
     .prepare = prepare,
     .rebind = rebind,
     .run = run,

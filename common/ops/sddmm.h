@@ -71,6 +71,13 @@ extern const operation sddmm_operation;
 /* The contender of that name in the plan's precision (see contender_find); NULL: there is none. */
 const sddmm_contender *sddmm_find(const char *name, enum precision precision);
 
+/* A contender of this operation as what it is. */
+const sddmm_contender *sddmm_of(const contender *c);
+
+/* The value of t, a tunable whose values are contenders' names, that names the nested plan's contender;
+ * t->initial if none does. */
+int sddmm_nested_value(const sddmm_plan *plan, const tunable *t);
+
 /* Prepares a plan of contender c on the pattern and K of `plan`, with the settings in tuning[] (NULL:
  * those c chooses), and leaves it in plan->nested. On error plan->nested is NULL; cudaErrorNotSupported:
  * c cannot take the pattern, or needs a newer device. */

@@ -199,7 +199,7 @@ static void cost(const problem *p, cost_model *model)
     };
 }
 
-static const spmm_contender *spmm(const contender *c)
+const spmm_contender *spmm_of(const contender *c)
 {
     return (const spmm_contender *)c;
 }
@@ -219,12 +219,12 @@ void spmm_choose(const spmm_contender *c, const row_stats *stats, int N, int *tu
 
 static void choose(const contender *c, const problem *p, int *tuning)
 {
-    spmm_choose(spmm(c), &p->stats, p->width, tuning);
+    spmm_choose(spmm_of(c), &p->stats, p->width, tuning);
 }
 
 const spmm_contender *spmm_find(const char *name, enum precision precision)
 {
-    return spmm(contender_find(&spmm_operation, name, precision));
+    return spmm_of(contender_find(&spmm_operation, name, precision));
 }
 
 /* Whether a plan hands on to its nested plan all that it was given, and does nothing itself. */
@@ -344,6 +344,12 @@ static void least(const problem *p, const void *instance, least_work *l)
     };
 }
 
+static double estimate(const contender *c, const row_stats *stats, int width)
+{
+    const spmm_contender *own = spmm_of(c);
+    return own->estimate ? own->estimate(stats, width) : INFINITY;
+}
+
 static cudaError_t prepare(const contender *c, const problem *p, void *const *d_inputs, int *tuning,
                            void **instance)
 {
@@ -353,12 +359,12 @@ static cudaError_t prepare(const contender *c, const problem *p, void *const *d_
     self->plan = (spmm_plan){
         .A = dataset_on_device(p, d_inputs[ROW_PTR], d_inputs[COL_IDX], d_inputs[VALUES]),
         .N = p->width,
-        .contender = spmm(c),
+        .contender = spmm_of(c),
     };
     const size_t tuning_bytes = contender_num_tunables(c) * sizeof *tuning;
     memcpy(self->plan.tuning, tuning, tuning_bytes);
     cudaError_t error = cudaSuccess;
-    if (spmm(c)->prepare) error = spmm(c)->prepare(&self->plan);
+    if (spmm_of(c)->prepare) error = spmm_of(c)->prepare(&self->plan);
     if (error != cudaSuccess) {
         free(self);
         return error;
@@ -410,6 +416,7 @@ const operation spmm_operation = {
     .cost = cost,
     .least = least,
     .choose = choose,
+    .estimate = estimate,
     .prepare = prepare,
     .rebind = rebind,
     .run = run,

@@ -69,6 +69,9 @@ extern const operation spmm_operation;
 /* The contender of that name in the plan's precision (see contender_find); NULL: there is none. */
 const spmm_contender *spmm_find(const char *name, enum precision precision);
 
+/* A contender of this operation as what it is. */
+const spmm_contender *spmm_of(const contender *c);
+
 /* Prepares a plan of contender c on the matrix and width of `plan`, with the settings in tuning[] (NULL:
  * those c chooses), its rows taken in d_row_order (borrowed; NULL: as they come), and leaves it in
  * plan->nested. A plan in between that does nothing itself is left out. On error plan->nested is NULL;

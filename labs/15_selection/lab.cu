@@ -24,12 +24,12 @@ static cudaError_t nest_by_rule(spmm_plan *plan)
 {
     candidate list[MAX_CANDIDATES];
     const enum precision precision = plan->contender->base.precision;
-    const int count = choice_candidates(precision, plan->A.stats, plan->N, list);
+    const int count = choice_candidates(&spmm_operation, precision, plan->A.stats, plan->N, list);
     cudaError_t error = cudaSuccess;
     /* BEGIN STUDENT: try the candidates, the least estimate first, until one takes the matrix */
     error = cudaErrorNotSupported;
     for (int i = 0; i < count && error == cudaErrorNotSupported; i++)
-        error = spmm_nest(plan, list[i].contender, NULL, plan->d_row_order);
+        error = spmm_nest(plan, spmm_of(list[i].contender), NULL, plan->d_row_order);
     /* END STUDENT */
     return error;
 }

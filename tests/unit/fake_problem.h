@@ -50,6 +50,20 @@ static inline void fake_create(fake_problem *f, int64_t rows, int64_t cols)
     assert_true(f->want && f->bound && f->length);
 }
 
+/* Makes the output a pattern: row i has lengths[i] elements, in columns 0, 2, 4 ... */
+static inline void fake_pattern(fake_problem *f, int64_t rows, const int64_t *lengths,
+                                int64_t *row_ptr, int32_t *col_idx)
+{
+    row_ptr[0] = 0;
+    for (int64_t i = 0; i < rows; i++) {
+        row_ptr[i + 1] = row_ptr[i] + lengths[i];
+        for (int64_t j = 0; j < lengths[i]; j++)
+            col_idx[row_ptr[i] + j] = (int32_t)(2 * j);
+    }
+    f->problem.outputs[0] =
+        (output){.name = "D", .rows = rows, .cols = 1000, .row_ptr = row_ptr, .col_idx = col_idx};
+}
+
 static inline void fake_destroy(fake_problem *f)
 {
     free(f->want);

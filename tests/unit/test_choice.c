@@ -3,6 +3,8 @@
 #include "fixture.h"
 
 #include "models/choice.h"
+#include "ops/sddmm.h"
+#include "ops/spmm.h"
 
 #include <math.h>
 #include <string.h>
@@ -104,11 +106,11 @@ static void the_least_estimate_comes_first(void **state)
 {
     (void)state;
     candidate list[MAX_CANDIDATES];
-    assert_int_equal(choice_candidates(PRECISION_FP32, &STATS, 3, list), 3);
-    assert_string_equal(list[0].contender->base.name, "refuses");
+    assert_int_equal(choice_candidates(&spmm_operation, PRECISION_FP32, &STATS, 3, list), 3);
+    assert_string_equal(list[0].contender->name, "refuses");
     assert_true(list[0].us == 30);
-    assert_string_equal(list[1].contender->base.name, "hands_on"); /* the later lab of a tie */
-    assert_string_equal(list[2].contender->base.name, "slow");
+    assert_string_equal(list[1].contender->name, "hands_on"); /* the later lab of a tie */
+    assert_string_equal(list[2].contender->name, "slow");
     assert_true(list[2].us == 60);
 }
 
@@ -116,9 +118,28 @@ static void precisions_have_candidates_of_their_own(void **state)
 {
     (void)state;
     candidate list[MAX_CANDIDATES];
-    assert_int_equal(choice_candidates(PRECISION_FP16, &STATS, 3, list), 1);
-    assert_string_equal(list[0].contender->base.name, "mixed_fp16");
-    assert_int_equal(choice_candidates(PRECISION_BF16, &STATS, 3, list), 0);
+    assert_int_equal(choice_candidates(&spmm_operation, PRECISION_FP16, &STATS, 3, list), 1);
+    assert_string_equal(list[0].contender->name, "mixed_fp16");
+    assert_int_equal(choice_candidates(&spmm_operation, PRECISION_BF16, &STATS, 3, list), 0);
+}
+
+static double five(const row_stats *stats, int K)
+{
+    (void)stats;
+    (void)K;
+    return 5;
+}
+
+static void operations_have_candidates_of_their_own(void **state)
+{
+    (void)state;
+    static sddmm_contender other = {.base = {.lab = 30, .name = "other"}, .estimate = five};
+    candidate list[MAX_CANDIDATES];
+    assert_int_equal(choice_candidates(&sddmm_operation, PRECISION_FP32, &STATS, 3, list), 0);
+    contender_register(&other.base, &sddmm_operation);
+    assert_int_equal(choice_candidates(&sddmm_operation, PRECISION_FP32, &STATS, 3, list), 1);
+    assert_ptr_equal(sddmm_of(list[0].contender), &other);
+    assert_int_equal(choice_candidates(&spmm_operation, PRECISION_FP32, &STATS, 3, list), 3);
 }
 
 static void names_are_found_in_a_precision(void **state)
@@ -198,6 +219,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_least_estimate_comes_first),
         cmocka_unit_test(precisions_have_candidates_of_their_own),
+        cmocka_unit_test(operations_have_candidates_of_their_own),
         cmocka_unit_test(names_are_found_in_a_precision),
         cmocka_unit_test(a_nested_plan_gets_the_matrix_and_the_order),
         cmocka_unit_test(who_only_hands_on_is_left_out),
