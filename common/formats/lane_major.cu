@@ -5,6 +5,7 @@
 #include "formats/lane_major.h"
 
 #include "device/cuda_try.h"
+#include "device/exec_space.cuh"
 #include "device/warp.cuh"
 #include "formats/lane_major_layout.cuh"
 
@@ -198,13 +199,6 @@ static __global__ void write_kernel(const __grid_constant__ tca_bme from,
 
 /* ---- all of it ------------------------------------------------------------------------------------ */
 
-template <class T> static cudaError_t allocate(T **d, int64_t count)
-{
-    CUDA_TRY(cudaMalloc((void **)d, (size_t)(count + 1) * sizeof(T)));
-    CUDA_TRY(cudaMemset(*d, 0, (size_t)(count + 1) * sizeof(T)));
-    return cudaSuccess;
-}
-
 /* From the rows of each step to where each begins. */
 static cudaError_t place_steps(uint32_t *d_rows, lane_major *m)
 {
@@ -224,17 +218,17 @@ static cudaError_t fill(const tca_bme *from, encoding *e, lane_major *m)
 {
     const int64_t quads = (int64_t)m->groups * m->quads * SLOTS;
     const int64_t steps = (int64_t)m->shape.blocks * m->steps;
-    CUDA_TRY(allocate(&e->masks, quads * LANES));
-    CUDA_TRY(allocate(&e->notes, steps * SLOTS * LANES));
-    CUDA_TRY(allocate(&e->rows, steps + 1));
-    CUDA_TRY(allocate(&m->begin, steps + 1));
+    CUDA_TRY(allocate(ON_DEVICE, &e->masks, quads * LANES));
+    CUDA_TRY(allocate(ON_DEVICE, &e->notes, steps * SLOTS * LANES));
+    CUDA_TRY(allocate(ON_DEVICE, &e->rows, steps + 1));
+    CUDA_TRY(allocate(ON_DEVICE, &m->begin, steps + 1));
     if (quads > 0) {
         masks_kernel<<<blocks_for(quads), THREADS>>>(*from, *m, *e);
         match_kernel<<<blocks_for(steps), THREADS>>>(*m, *e);
     }
     CUDA_TRY(cudaGetLastError());
     CUDA_TRY(place_steps(e->rows, m));
-    CUDA_TRY(allocate(&m->data, (m->all_rows + LOOK_AHEAD) * LANES));
+    CUDA_TRY(allocate(ON_DEVICE, &m->data, (m->all_rows + LOOK_AHEAD) * LANES));
     if (quads > 0) write_kernel<<<blocks_for(steps * SLOTS), THREADS>>>(*from, *m, *e);
     CUDA_TRY(cudaGetLastError());
     CUDA_TRY(cudaDeviceSynchronize());

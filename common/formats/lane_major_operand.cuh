@@ -15,6 +15,12 @@
 
 #include <cuda_fp16.h>
 
+/* Tiles of eight columns that one pass over B of N columns takes: 1, 2 or 4. */
+static inline int tiles_of(int N)
+{
+    return N <= 8 ? 1 : N <= 16 ? 2 : 4;
+}
+
 /* Bytes of X for a quad of A: 64 rows of 8 * tiles columns. */
 __host__ __device__ static inline unsigned x_bytes(int tiles)
 {

@@ -6,6 +6,7 @@
 
 #include "device/argsort.h"
 #include "device/cuda_try.h"
+#include "device/exec_space.cuh"
 #include "device/facts.h"
 #include "device/scan.h"
 #include "device/warp.cuh"
@@ -23,17 +24,6 @@ constexpr int MASKS = MASK_WORDS * WARP_SIZE; /* words of a block */
 static int blocks_for(int64_t items, int per_block)
 {
     return (int)((items + per_block - 1) / per_block);
-}
-
-template <class T> static cudaError_t device_alloc(T **d, int64_t count)
-{
-    return cudaMalloc((void **)d, (size_t)std::max<int64_t>(count, 1) * sizeof(T));
-}
-
-template <class T> static cudaError_t device_alloc_zeroed(T **d, int64_t count)
-{
-    CUDA_TRY(device_alloc(d, count));
-    return cudaMemset(*d, 0, (size_t)count * sizeof(T));
 }
 
 /* The arguments of the kernels that build. */
@@ -70,8 +60,8 @@ static cudaError_t sort_out_short_rows(const spmm_matrix &A, const int *d_row_or
     const int rows = A.rows;
     int *d_key = NULL;
     cudaError_t error;
-    CUDA_TRY_GOTO(error, done, device_alloc_zeroed(&d_key, rows));
-    CUDA_TRY_GOTO(error, done, device_alloc_zeroed(&a->d_order, rows));
+    CUDA_TRY_GOTO(error, done, allocate(ON_DEVICE, &d_key, rows));
+    CUDA_TRY_GOTO(error, done, allocate(ON_DEVICE, &a->d_order, rows));
     if (d_row_order)
         CUDA_TRY_GOTO(
             error, done,
@@ -265,11 +255,11 @@ template <class T> static cudaError_t pack(const spmm_matrix &A, row_fragments *
     int chunks = 0;
     cudaError_t error;
     a->panels = p.panels;
-    CUDA_TRY_GOTO(error, done, device_alloc_zeroed(&a->d_panel_chunk, p.panels + 1));
+    CUDA_TRY_GOTO(error, done, allocate(ON_DEVICE, &a->d_panel_chunk, p.panels + 1));
     p.panel_chunk = a->d_panel_chunk;
     if (p.panels == 0) goto done;
-    CUDA_TRY_GOTO(error, done, device_alloc_zeroed(&p.used, words));
-    CUDA_TRY_GOTO(error, done, device_alloc_zeroed(&p.rank, words));
+    CUDA_TRY_GOTO(error, done, allocate(ON_DEVICE, &p.used, words));
+    CUDA_TRY_GOTO(error, done, allocate(ON_DEVICE, &p.rank, words));
     mark_columns_kernel<<<row_blocks, THREADS>>>(p);
     rank_columns_kernel<<<blocks_for(p.panels, THREAD_WARPS), THREADS>>>(p, a->d_panel_chunk);
     CUDA_TRY_GOTO(error, done, device_exclusive_scan(a->d_panel_chunk, p.panels + 1, 0));
@@ -277,19 +267,19 @@ template <class T> static cudaError_t pack(const spmm_matrix &A, row_fragments *
         error, done,
         cudaMemcpy(&chunks, a->d_panel_chunk + p.panels, sizeof chunks, cudaMemcpyDeviceToHost));
     blocks = (int64_t)chunks * p.blocks;
-    CUDA_TRY_GOTO(error, done, device_alloc_zeroed(&p.map, chunks + 1));
+    CUDA_TRY_GOTO(error, done, allocate(ON_DEVICE, &p.map, chunks + 1));
     a->d_map = p.map;
     fragments->chunks = chunks;
     if (chunks == 0) goto done; /* rows without nonzeros */
-    CUDA_TRY_GOTO(error, done, device_alloc_zeroed(&p.mask, blocks * MASKS));
-    CUDA_TRY_GOTO(error, done, device_alloc_zeroed(&p.start, blocks + 1));
+    CUDA_TRY_GOTO(error, done, allocate(ON_DEVICE, &p.mask, blocks * MASKS));
+    CUDA_TRY_GOTO(error, done, allocate(ON_DEVICE, &p.start, blocks + 1));
     list_columns_kernel<<<blocks_for(words, THREADS), THREADS>>>(p);
     set_masks_kernel<<<row_blocks, THREADS>>>(p);
     measure_blocks_kernel<<<blocks_for(blocks, THREAD_WARPS), THREADS>>>(p, blocks);
     CUDA_TRY_GOTO(error, done, device_exclusive_scan(p.start, (int)blocks + 1, 0));
     CUDA_TRY_GOTO(error, done, count_lines(p, chunks, &a->stage_lines, &lines));
     fragments->lines = lines;
-    CUDA_TRY_GOTO(error, done, device_alloc_zeroed(&a->d_lines, (lines + ROUND_LINES) * WARP_SIZE));
+    CUDA_TRY_GOTO(error, done, allocate(ON_DEVICE, &a->d_lines, (lines + ROUND_LINES) * WARP_SIZE));
     begin_blocks_kernel<<<blocks_for(blocks, THREAD_WARPS), THREADS>>>(p, blocks, a->d_lines);
     put_values_kernel<<<row_blocks, THREADS>>>(p, a->d_lines);
     CUDA_TRY_GOTO(error, done, cudaGetLastError());

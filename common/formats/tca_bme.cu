@@ -5,6 +5,7 @@
 #include "formats/tca_bme.h"
 
 #include "device/cuda_try.h"
+#include "device/exec_space.cuh"
 #include "device/scan.h"
 #include "device/warp.cuh"
 #include "formats/tca_bme_repeats.h"
@@ -25,13 +26,6 @@ struct source {
 static unsigned blocks_for(int64_t warps)
 {
     return (unsigned)((warps + WARPS - 1) / WARPS);
-}
-
-/* Places for `count` elements, or for one if there is none. */
-template <class T> static cudaError_t device_alloc(T **d, int64_t count)
-{
-    *d = NULL;
-    return cudaMalloc((void **)d, (size_t)(count ? count : 1) * sizeof(T));
 }
 
 /* Calls place(bitmap, bit, k) for the nonzeros of a row, which a warp shares, but for repeats. */
@@ -89,7 +83,7 @@ static __global__ void put_values_kernel(const __grid_constant__ source A, int a
 static cudaError_t set_bits(const source *A, tca_bme *m, int *d_repeated, int *repeated)
 {
     const size_t words = (size_t)tca_bme_groups(m) * GROUP_BITMAPS;
-    CUDA_TRY(device_alloc(&m->bitmap, words));
+    CUDA_TRY(allocate(ON_DEVICE, &m->bitmap, words));
     CUDA_TRY(cudaMemset(m->bitmap, 0, words * sizeof *m->bitmap));
     if (A->rows)
         set_bits_kernel<<<blocks_for(A->rows), THREADS>>>(*A, m->across, (bits64 *)m->bitmap,
@@ -102,7 +96,7 @@ static cudaError_t set_bits(const source *A, tca_bme *m, int *d_repeated, int *r
 static cudaError_t place_groups(tca_bme *m, unsigned short *d_rank, int *d_longest)
 {
     const int groups = (int)tca_bme_groups(m);
-    CUDA_TRY(device_alloc(&m->offset, groups + 1));
+    CUDA_TRY(allocate(ON_DEVICE, &m->offset, groups + 1));
     CUDA_TRY(cudaMemset(m->offset, 0, (groups + 1) * sizeof *m->offset));
     if (groups)
         count_kernel<<<blocks_for(groups), THREADS>>>(groups, (const bits64 *)m->bitmap, d_rank,
@@ -117,7 +111,7 @@ static cudaError_t place_groups(tca_bme *m, unsigned short *d_rank, int *d_longe
 
 static cudaError_t put_values(const source *A, const unsigned short *d_rank, tca_bme *m)
 {
-    CUDA_TRY(device_alloc(&m->values, m->num_values));
+    CUDA_TRY(allocate(ON_DEVICE, &m->values, m->num_values));
     CUDA_TRY(cudaMemset(m->values, 0, (size_t)m->num_values * sizeof *m->values));
     if (A->rows)
         put_values_kernel<<<blocks_for(A->rows), THREADS>>>(
@@ -140,9 +134,9 @@ cudaError_t tca_bme_create(const spmm_matrix *A, tca_bme *m)
         .rows = A->rows, .cols = A->cols, .down = groups_of(A->rows), .across = groups_of(A->cols)};
     const int64_t groups = tca_bme_groups(m);
     if (A->nnz + (GROUP_ALIGNMENT - 1) * groups > INT_MAX) return cudaErrorMemoryAllocation;
-    CUDA_TRY_GOTO(error, done, device_alloc(&d_found, 2));
+    CUDA_TRY_GOTO(error, done, allocate(ON_DEVICE, &d_found, 2));
     CUDA_TRY_GOTO(error, done, cudaMemset(d_found, 0, 2 * sizeof *d_found));
-    CUDA_TRY_GOTO(error, done, device_alloc(&d_rank, groups * GROUP_BITMAPS));
+    CUDA_TRY_GOTO(error, done, allocate(ON_DEVICE, &d_rank, groups * GROUP_BITMAPS));
     CUDA_TRY_GOTO(error, done, set_bits(&from, m, &d_found[0], &repeated));
     if (repeated) {
         CUDA_TRY_GOTO(error, done, tca_bme_find_repeats(A, &d_before));

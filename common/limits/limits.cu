@@ -58,19 +58,20 @@ __global__ void fill_kernel(float4 *data, size_t count)
         data[i] = make_float4(1, 2, 3, (float)i);
 }
 
-/* Every thread reads `reads` vectors, past L1, eight in flight; all threads together read on and on, and
- * begin again at the end of the `count` vectors, a power of two. */
+/* Every thread reads `reads` vectors, past L1, eight in flight. The eight of a block lie side by side, 32
+ * KB in all, so that a page of memory that is open serves many; the next 32 KB lie behind those of all
+ * other blocks. Reading begins again at the end of the `count` vectors, a power of two. */
 __global__ void read_kernel(const float4 *data, size_t count, int reads, float *sink)
 {
     constexpr int IN_FLIGHT = 8;
-    const size_t stride = (size_t)gridDim.x * blockDim.x, last = count - 1;
-    size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    const size_t stride = (size_t)gridDim.x * blockDim.x * IN_FLIGHT, last = count - 1;
+    size_t at = (size_t)blockIdx.x * blockDim.x * IN_FLIGHT + threadIdx.x;
     float sum = 0;
-    for (int i = 0; i < reads; i += IN_FLIGHT) {
+    for (int i = 0; i < reads; i += IN_FLIGHT, at += stride) {
         float got[IN_FLIGHT][4];
 #pragma unroll
-        for (int u = 0; u < IN_FLIGHT; u++, at += stride)
-            load_vector_l2(got[u], (const float *)&data[at & last]);
+        for (int u = 0; u < IN_FLIGHT; u++)
+            load_vector_l2(got[u], (const float *)&data[(at + u * blockDim.x) & last]);
 #pragma unroll
         for (int u = 0; u < IN_FLIGHT; u++)
             sum += got[u][0] + got[u][1] + got[u][2] + got[u][3];

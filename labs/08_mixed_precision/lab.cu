@@ -231,6 +231,14 @@ static cudaError_t prepare(spmm_plan *plan)
     return error;
 }
 
+static cudaError_t update_values(spmm_plan *plan)
+{
+    void *&d_pairs = ((mixed_state *)plan->state)->d_pairs;
+    cudaFree(d_pairs);
+    d_pairs = NULL;
+    return pairs_build(&plan->A, plan->contender->base.precision, &d_pairs);
+}
+
 /* A first rule, from what labs 5 and 7 measured in fp32 (README.md, "Choosing"). */
 static void choose(const row_stats *stats, int N, int *tuning)
 {
@@ -266,6 +274,7 @@ static void choose(const row_stats *stats, int N, int *tuning)
         .estimate = mixed_estimate,                                                              \
         .prepare = prepare,                                                                      \
         .run16 = run16<number>,                                                                  \
+        .update_values = update_values,                                                          \
         .format_bytes = format_bytes,                                                            \
         .release = release,                                                                      \
     };                                                                                           \

@@ -200,6 +200,14 @@ static cudaError_t prepare(spmm_plan *plan)
     return error;
 }
 
+/* A value's place depends on the bits before it, so the matrix is encoded anew. */
+static cudaError_t update_values(spmm_plan *plan)
+{
+    bitmap_state *s = (bitmap_state *)plan->state;
+    tca_bme_destroy(&s->A);
+    return tca_bme_create(&plan->A, &s->A);
+}
+
 static size_t format_bytes(const spmm_plan *plan)
 {
     return tca_bme_bytes(&((const bitmap_state *)plan->state)->A);
@@ -227,6 +235,7 @@ constexpr tunable SPLIT = {
                  .tunables = {SPLIT}},                                                \
         .prepare = prepare,                                                           \
         .run16 = run16<number>,                                                       \
+        .update_values = update_values,                                               \
         .format_bytes = format_bytes,                                                 \
         .release = release,                                                           \
     };                                                                                \

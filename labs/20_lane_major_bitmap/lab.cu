@@ -12,6 +12,7 @@
  * Paper     R. Fan et al., SpInfer, EuroSys 2025 (lab 9's format); M. Osama et al., Stream-K, PPoPP 2023
  */
 #include "device/cuda_try.h"
+#include "device/exec_space.cuh"
 #include "device/facts.h"
 #include "formats/lane_major_operand.cuh"
 #include "models/lane_major.h"
@@ -63,14 +64,11 @@ struct lane_major_state {
     int stages;
 };
 
-static int tiles_of(int N)
-{
-    return N <= 8 ? 1 : N <= 16 ? 2 : 4;
-}
-
 static void release(spmm_plan *plan)
 {
     lane_major_state *s = (lane_major_state *)plan->state;
+    plan->state = NULL;
+    if (!s) return;
     lane_major_destroy(&s->A);
     tca_bme_destroy(&s->repeated);
     cudaFree(s->d_used);
@@ -84,19 +82,10 @@ static void release(spmm_plan *plan)
 static bool settle_memory(const spmm_plan *plan, lane_major_state *s)
 {
     for (s->stages = MOST_STAGES; s->stages >= 2; s->stages--) {
-        const product p = {.A = s->A, .stages = s->stages};
-        const shared_layout layout(p, tiles_of(plan->N));
+        const shared_layout layout({.A = s->A, .stages = s->stages}, tiles_of(plan->N));
         if ((int)layout.total <= device_facts_get()->block_shared_bytes) return true;
     }
     return false;
-}
-
-/* Allocates `count` elements and one more, all bytes alike. */
-template <class T> static cudaError_t allocate(T **d, size_t count, int byte = 0)
-{
-    CUDA_TRY(cudaMalloc((void **)d, (count + 1) * sizeof(T)));
-    CUDA_TRY(cudaMemset(*d, byte, (count + 1) * sizeof(T)));
-    return cudaSuccess;
 }
 
 /* Makes the format with steps as long as asked for, or shorter if shared memory does not hold two. */
@@ -119,15 +108,16 @@ static cudaError_t fill_state(spmm_plan *plan, int blocks, lane_major_state *s)
     CUDA_TRY(
         lane_major_operand_prepare()); /* fails where there is no code for bulk copies, which would trap */
     CUDA_TRY(tca_bme_create(&plan->A, &s->repeated));
-    CUDA_TRY(allocate(&s->d_used, quads + MOST_WAYS - 1));
+    CUDA_TRY(allocate(ON_DEVICE, &s->d_used, quads + MOST_WAYS - 1));
     CUDA_TRY(tca_bme_used_columns(&s->repeated, s->d_used));
     CUDA_TRY(make_format(plan, &s->repeated, blocks, s));
     tca_bme_keep_repeats(&s->repeated);
     const lane_major_shape &shape = s->A.shape;
-    CUDA_TRY(allocate(&s->d_X, (size_t)s->A.quads * shape.ways * x_bytes(tiles) / sizeof(uint4)));
-    CUDA_TRY(
-        allocate(&s->d_posted, (size_t)shape.blocks * SLOTS * slot_sums(tiles), NOT_POSTED & 0xff));
-    return allocate(&s->d_ticket, 1);
+    CUDA_TRY(allocate(ON_DEVICE, &s->d_X,
+                      (size_t)s->A.quads * shape.ways * x_bytes(tiles) / sizeof(uint4)));
+    CUDA_TRY(allocate(ON_DEVICE, &s->d_posted, (size_t)shape.blocks * SLOTS * slot_sums(tiles),
+                      NOT_POSTED & 0xff));
+    return allocate(ON_DEVICE, &s->d_ticket, 1);
 }
 
 /* Prepares a plan for so many blocks, 1 to MOST_BLOCKS. Tests call it with few blocks, which go round all
@@ -145,6 +135,14 @@ static cudaError_t prepare(spmm_plan *plan)
 {
     if (!lane_major_fits(plan->A.rows, plan->A.cols)) return cudaErrorNotSupported;
     return lane_major_prepare(plan, min(device_facts_get()->sms, (int)MOST_BLOCKS));
+}
+
+/* A value's place depends on the bits before it, so the format is made anew. */
+static cudaError_t update_values(spmm_plan *plan)
+{
+    const int blocks = ((const lane_major_state *)plan->state)->A.shape.blocks;
+    release(plan);
+    return lane_major_prepare(plan, blocks);
 }
 
 static void choose(const row_stats *stats, int N, int *tuning)
@@ -216,6 +214,7 @@ static spmm_contender lane_major_fp16 = {
     .choose = choose,
     .prepare = prepare,
     .run16 = run16,
+    .update_values = update_values,
     .format_bytes = format_bytes,
     .release = release,
 };

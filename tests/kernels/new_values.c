@@ -1,5 +1,5 @@
 /*
- * new_values.c - contenders for the kernel matrix: tiles of B and row fragments prepared while the values were
+ * new_values.c - contenders for the kernel matrix: formats that keep values, prepared while the values were
  * others, and given those of the problem afterwards.
  */
 #include "device/cuda_try.h"
@@ -69,6 +69,10 @@ failed:
     SPMM_REGISTER(later_##format##_##kind)
 
 CONTENDER(b_tiles, FP32, run)
+CONTENDER(mixed, FP16, run16)
+CONTENDER(bitmap, FP16, run16)
+CONTENDER(bitmap, BF16, run16)
+CONTENDER(lane_major, FP16, run16)
 CONTENDER(row_fragments, FP32, run)
 CONTENDER(row_fragments, FP16, run16)
 CONTENDER(row_fragments, BF16, run16)
