@@ -17,7 +17,7 @@ static inline void problem_create(problem *p, const operation *op, enum precisio
         fail_msg("%s", error.text);
 }
 
-/* The problem is refused with that status and a message that holds the fragment, and leaves nothing. */
+/* The problem is refused with that status and a message that holds the fragment. Nothing is left. */
 static inline void assert_problem_refused(const operation *op, enum precision precision,
                                           const csr_matrix *A, int width, enum status status,
                                           const char *fragment)

@@ -188,9 +188,8 @@ static float formed(enum precision precision, enum way way, const float *x, cons
     return precision_round(precision, way == WEIGHTED_BEFORE ? sum : w * sum);
 }
 
-/* Whatever way a right kernel takes, it stays within the bound. Wrong ones do not, or seldom: without one
- * feature, with sums rounded to 16 bits after each term, or with the product rounded before the weight
- * in fp16, which is one rounding too many only now and then. */
+/* Whatever way a right kernel takes, it stays within the bound. A kernel that leaves out one feature
+ * seldom does, nor does one that rounds its sum to 16 bits after each term. */
 static void bound_separates_right_from_wrong(void **state)
 {
     (void)state;
@@ -815,8 +814,8 @@ static cudaError_t nest_recorder(sddmm_plan *plan)
     return sddmm_nest(plan, &recorder, NULL);
 }
 
-/* A contender that leaves all to the recorder: plan and operands arrive there, with weights and without,
- * in 32 and 16 bits, and after other dense inputs were bound. */
+/* A contender that leaves all to the recorder: plan and operands arrive there, with and without
+ * weights, in 32 and 16 bits, and again after other dense inputs were bound. */
 static void nested_plans_run(void **state)
 {
     (void)state;
