@@ -86,6 +86,11 @@ static int64_t several_huge(int64_t row)
     if (row == 6) return 2048;
     return row == 0 || row == 2 || row == 4 || row == 1099 ? 2049 : row % 3;
 }
+/* Long sums, where rounding adds up and one product is a small part. */
+static int64_t thousands(int64_t row)
+{
+    return row == 3 ? 5000 : row == 9 ? 10000 : row == 15 ? 40000 : row % 3;
+}
 static int64_t huge_first(int64_t row)
 {
     return row == 0 ? 1500 : 1;
@@ -144,6 +149,11 @@ SHAPE(make_unused_columns, 90, 64, every_third_empty, odd_column)
 SHAPE(make_skewed, 97, 97, skewed, any_column)
 SHAPE(make_lengths, 2 * ALIGNMENTS * (LONGEST_TRIED + 1), 400, lengths_at_alignments, any_column)
 
+enum status make_long_rows(csr_matrix *A, error_text *error)
+{
+    return make(A, 20, 10000, thousands, any_column, error);
+}
+
 enum status make_neighbours(csr_matrix *A, error_text *error)
 {
     return make(A, 33, 1000, every_third_empty, sorted_column, error);
@@ -154,19 +164,39 @@ enum status make_everything(csr_matrix *A, error_text *error)
     return make(A, 131, 300, mixed, odd_column, error);
 }
 
-/* Values given, some of them explicit zeros and subnormals. */
-static enum status make_explicit_zeros(csr_matrix *A, error_text *error)
+typedef float value_fn(int64_t k);
+
+/* 50 rows of 9 nonzeros with values of their own. */
+static enum status make_with_values(csr_matrix *A, value_fn *value, error_text *error)
 {
     const int64_t rows = 50, cols = 60, length = 9;
     enum status status = csr_alloc(A, rows, cols, rows * length, true, error);
     if (status != STATUS_OK) return status;
     for (int64_t k = 0; k < A->nnz; k++) {
         A->col_idx[k] = (int32_t)random_below(3, k, cols);
-        A->values[k] = k % 3 == 0 ? 0.0f : k % 3 == 1 ? -0x1p-140f : random_symmetric(4, k);
+        A->values[k] = value(k);
     }
     for (int64_t i = 0; i <= rows; i++)
         A->row_ptr[i] = i * length;
     return STATUS_OK;
+}
+
+static float zero_or_subnormal(int64_t k)
+{
+    return k % 3 == 0 ? 0.0f : k % 3 == 1 ? -0x1p-140f : random_symmetric(4, k);
+}
+static float subnormal(int64_t k)
+{
+    return random_symmetric(5, k) * 0x1p-130f;
+}
+
+static enum status make_explicit_zeros(csr_matrix *A, error_text *error)
+{
+    return make_with_values(A, zero_or_subnormal, error);
+}
+static enum status make_subnormals(csr_matrix *A, error_text *error)
+{
+    return make_with_values(A, subnormal, error);
 }
 
 const shape SHAPES[] = {
@@ -188,5 +218,7 @@ const shape SHAPES[] = {
     {"explicit zeros and subnormals", make_explicit_zeros},
     {"every row length at every alignment", make_lengths},
     {"everything at once", make_everything},
+    {"rows of 5,000, 10,000 and 40,000", make_long_rows},
+    {"subnormals alone", make_subnormals},
 };
 const int NUM_SHAPES = sizeof SHAPES / sizeof SHAPES[0];

@@ -26,6 +26,9 @@ extern const int NUM_SHAPES;
  * and repeated columns, a ragged number of rows), for tests that want a single problem. */
 enum status make_everything(csr_matrix *A, error_text *error);
 
+/* One with rows of 5,000, 10,000 and 40,000 nonzeros. */
+enum status make_long_rows(csr_matrix *A, error_text *error);
+
 /* One of 33 x 1000 whose rows have nonzeros in neighbouring columns, which that has not. */
 enum status make_neighbours(csr_matrix *A, error_text *error);
 

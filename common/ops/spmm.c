@@ -7,6 +7,7 @@
 #include "matrix/memory.h"
 #include "matrix/random.h"
 #include "ops/inputs.h"
+#include "ops/rounding.h"
 
 #include <float.h>
 #include <math.h>
@@ -73,43 +74,103 @@ static enum status require_finite_products(const problem *p, error_text *error)
     return STATUS_OK;
 }
 
-/* Summing n products in fp32, in any order and with or without fused multiply-add, is off by at
- * most (n + small) * u * sum |a||b| with u = 2^-24 the unit roundoff (Higham, Accuracy and
- * Stability of Numerical Algorithms, section 3.1). The 4 covers the product's own rounding and the
- * splitting of a row; n * 2^-149 covers products that underflow to subnormals. An empty row gives
- * bound 0: exactly zero.
- *
- * In fp16 and bf16 the inputs are what they are after rounding, and the product of two of them is
- * exact in fp32 (11 + 11 bits at most, of 24). So a kernel that adds in fp32 has the same error e,
- * and rounds once more, at the store: at most half a unit in the last place of what it stores, which
- * is u16 (|c| + e), or half of the least subnormal where c is that small. Altogether e + u16 (|c| + e)
- * + least / 2, with u16 = 2^-11 or 2^-8: for long rows this is far below u16 (n + 4) sum |a||b|, which
- * sums formed in 16 bits would need. */
+/* ---- the oracle -------------------------------------------------------------------------------- */
+
+/* A column that a row names, and the sum of |value| over the times it does. */
+typedef struct named_column {
+    int32_t column;
+    double size;
+} named_column;
+
+static int by_column(const void *a, const void *b)
+{
+    const int32_t x = ((const named_column *)a)->column, y = ((const named_column *)b)->column;
+    return (x > y) - (x < y);
+}
+
+/* Lists the columns of a row, each once, where it names some several times; else, and without memory for
+ * that, returns NULL. */
+static named_column *columns_once(const problem *p, int64_t row, int64_t *count)
+{
+    const csr_matrix *A = p->A;
+    const int64_t start = A->row_ptr[row], n = A->row_ptr[row + 1] - start;
+    const int32_t *columns = A->col_idx + start;
+    const float *values = ((const spmm_inputs *)p->own)->values.floats + start;
+    bool ascend = true;
+    for (int64_t k = 1; k < n && ascend; k++)
+        ascend = columns[k - 1] < columns[k];
+    named_column *list = ascend ? NULL : malloc(n * sizeof *list);
+    if (!list) return NULL;
+    for (int64_t k = 0; k < n; k++)
+        list[k] = (named_column){columns[k], fabs((double)values[k])};
+    qsort(list, n, sizeof *list, by_column);
+    int64_t last = 0;
+    for (int64_t k = 1; k < n; k++)
+        if (list[k].column == list[last].column)
+            list[last].size += list[k].size;
+        else
+            list[++last] = list[k];
+    *count = last + 1;
+    return list;
+}
+
+enum { CHUNK = 64 }; /* columns of C that are computed together */
+
+/* Of the sums behind CHUNK columns of C. */
+typedef struct chunk {
+    double result[CHUNK], size[CHUNK], squares[CHUNK], largest[CHUNK];
+} chunk;
+
+/* Adds what the product of a value, or of several of that sum, and the row b contributes. */
+static void add_squares(chunk *c, double value, const float *b, int columns)
+{
+    for (int j = 0; j < columns; j++) {
+        const double product = fabs(value * b[j]);
+        c->squares[j] += product * product;
+        c->largest[j] = fmax(c->largest[j], product);
+    }
+}
+
+static void add_products(chunk *c, double value, const float *b, int columns)
+{
+    for (int j = 0; j < columns; j++) {
+        const double product = value * b[j];
+        c->result[j] += product;
+        c->size[j] += fabs(product);
+    }
+}
+
+/* The bound: rounding.c. B is random, so values of a row that share a column share the random factor. */
 static void oracle(const problem *p, int output, int64_t row, double *reference, double *bound)
 {
     (void)output; /* there is one */
     const csr_matrix *A = p->A;
-    const number_format *format = precision_format(p->precision);
     const spmm_inputs *own = p->own;
     const float *values = own->values.floats, *B = own->B.floats;
     const int N = p->width;
-    for (int j = 0; j < N; j++)
-        reference[j] = bound[j] = 0;
-    for (int64_t k = A->row_ptr[row]; k < A->row_ptr[row + 1]; k++) {
-        const double a = values[k];
-        const float *b = B + (size_t)A->col_idx[k] * N;
-        for (int j = 0; j < N; j++) {
-            double product = a * b[j];
-            reference[j] += product;
-            bound[j] += fabs(product);
+    const int64_t start = A->row_ptr[row], end = A->row_ptr[row + 1];
+    int64_t count = 0;
+    named_column *once = columns_once(p, row, &count);
+    for (int first = 0; first < N; first += CHUNK) {
+        const int columns = N - first < CHUNK ? N - first : CHUNK;
+        chunk c = {0};
+        for (int64_t k = start; k < end; k++) {
+            const float *b = B + (size_t)A->col_idx[k] * N + first;
+            add_products(&c, values[k], b, columns);
+            if (!once) add_squares(&c, values[k], b, columns);
+        }
+        for (int64_t k = 0; k < count; k++)
+            add_squares(&c, once[k].size, B + (size_t)once[k].column * N + first, columns);
+        for (int j = 0; j < columns; j++) {
+            const product_sum s = {(double)(end - start), c.size[j], c.squares[j], c.largest[j],
+                                   c.result[j]};
+            reference[first + j] = c.result[j];
+            bound[first + j] = 0;
+            if (end > start)
+                bound[first + j] = rounding_stored(p->precision, c.result[j], rounding_bound(&s));
         }
     }
-    const double n = (double)(A->row_ptr[row + 1] - A->row_ptr[row]);
-    for (int j = 0; j < N; j++) {
-        bound[j] = 0x1p-24 * (n + 4) * bound[j] + 0x1p-149 * n;
-        if (p->precision != PRECISION_FP32 && n > 0)
-            bound[j] += format->unit_roundoff * (fabs(reference[j]) + bound[j]) + format->least / 2;
-    }
+    free(once);
 }
 
 /* Only fp16 ends so early that a sum of products may lie beyond it. Rows that are long or large

@@ -110,7 +110,7 @@ static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStre
     SPMM_REGISTER(mutant_##bug)
 
 CHUNKS_MUTANT(HEALTHY_CHUNKS, NULL)
-CHUNKS_MUTANT(CHUNK_LOST, "only in rows of 65 or more nonzeros")
+CHUNKS_MUTANT(CHUNK_LOST, "only rows longer than 64 nonzeros")
 CHUNKS_MUTANT(COUNTER_NOT_RESET, "later runs wrote nothing")
 CHUNKS_MUTANT(EVERYBODY_STORES, "only rows longer than 64 nonzeros")
 CHUNKS_MUTANT(ORDER_IGNORED_AT_STORE, "wrong values")

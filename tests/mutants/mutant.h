@@ -10,9 +10,14 @@
 /* A contender whose `summary` is the diagnosis that the harness must give, or NULL for the healthy
  * twin, which must pass. SHOWS_ALWAYS: on any device; SHOWS_ON_SIMT: a race, which a GPU may win by
  * luck, whereas the CPU backend's fixed order of lanes always loses it. SHOWS_ON_NEIGHBOURS: where
- * neighbouring columns are used, which the matrix of the others has not, so on another one. Lab numbers,
- * to tell mutants from labs. */
-enum { SHOWS_ALWAYS = 100, SHOWS_ON_SIMT = 200, SHOWS_ON_NEIGHBOURS = 300 };
+ * neighbouring columns are used, which the matrix of the others has not, so on another one;
+ * SHOWS_ON_LONG_ROWS: in sums of thousands, likewise. Lab numbers, to tell mutants from labs. */
+enum {
+    SHOWS_ALWAYS = 100,
+    SHOWS_ON_SIMT = 200,
+    SHOWS_ON_NEIGHBOURS = 300,
+    SHOWS_ON_LONG_ROWS = 400
+};
 
 /* Registers the kernel that run<bug> launches, of those that show always and prepare nothing. */
 #define MUTANT(bug, diagnosis)                                             \

@@ -27,9 +27,25 @@ static void judge(const contender *c, const outcome *out, bool timed)
                how, expected, wrong ? out->message : "PASS");
 }
 
-/* The mutants that show on neighbours, or the others. */
+/* The matrices that mutants are tried on, and who is tried on which by its lab number. */
+static const struct {
+    enum status (*make)(csr_matrix *A, error_text *error);
+    int shows_on; /* 0: those that none of the others is for */
+} MATRICES[] = {{make_everything, 0},
+                {make_neighbours, SHOWS_ON_NEIGHBOURS},
+                {make_long_rows, SHOWS_ON_LONG_ROWS}};
+enum { NUM_MATRICES = sizeof MATRICES / sizeof MATRICES[0] };
+
+static bool is_tried_on(const contender *c, int matrix)
+{
+    for (int m = 1; m < NUM_MATRICES; m++)
+        if (c->lab == MATRICES[m].shows_on) return m == matrix;
+    return matrix == 0;
+}
+
+/* The mutants that are tried on this matrix. */
 static enum status judge_all(const options *o, const device_info *device, const problem *p,
-                             bool on_neighbours, error_text *error)
+                             int matrix, error_text *error)
 {
     const int no_tuning[MAX_TUNABLES] = {0};
     for (const contender *c = contenders(); c; c = c->next) {
@@ -37,7 +53,7 @@ static enum status judge_all(const options *o, const device_info *device, const 
         outcome out;
         if (!c->lab) continue; /* a vendor's library */
         if (c->operation != p->operation || c->precision != p->precision) continue;
-        if ((c->lab == SHOWS_ON_NEIGHBOURS) != on_neighbours) continue;
+        if (!is_tried_on(c, matrix)) continue;
         /* A fresh workbench each, since some mutants spoil their inputs. */
         const enum status status = workbench_create(&w, o, device, p, error);
         if (status != STATUS_OK) return status;
@@ -56,14 +72,14 @@ static bool is_repetition(const contender *c)
     return false;
 }
 
-static enum status judge_matrix(bool on_neighbours, const device_info *device, error_text *error)
+static enum status judge_matrix(int matrix, const device_info *device, error_text *error)
 {
     const options passes[] = {{.check = true, .bench = false, .seed = 1},
                               {.check = true, .bench = true, .runs = 3, .seed = 1}};
     const int num_passes = device_keeps_time() ? 2 : 1;
     csr_matrix A = {0};
     row_stats stats = {0};
-    enum status status = (on_neighbours ? make_neighbours : make_everything)(&A, error);
+    enum status status = MATRICES[matrix].make(&A, error);
     if (status == STATUS_OK) status = row_stats_compute(&A, &stats, error);
     for (const contender *c = contenders(); c && status == STATUS_OK; c = c->next) {
         if (!c->lab || is_repetition(c)) continue;
@@ -75,7 +91,7 @@ static enum status judge_matrix(bool on_neighbours, const device_info *device, e
                      .operation = c->operation};
         status = p.operation->create(&p, error);
         for (int i = 0; i < num_passes && status == STATUS_OK; i++)
-            status = judge_all(&passes[i], device, &p, on_neighbours, error);
+            status = judge_all(&passes[i], device, &p, matrix, error);
         p.operation->destroy(&p);
     }
     csr_free(&A);
@@ -87,8 +103,8 @@ int main(void)
     device_info device;
     error_text error;
     enum status status = device_open(0, &device, &error);
-    if (status == STATUS_OK) status = judge_matrix(false, &device, &error);
-    if (status == STATUS_OK) status = judge_matrix(true, &device, &error);
+    for (int m = 0; m < NUM_MATRICES && status == STATUS_OK; m++)
+        status = judge_matrix(m, &device, &error);
     if (status != STATUS_OK) {
         fprintf(stderr, "mutants: %s\n", error.text);
         return status;

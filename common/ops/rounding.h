@@ -1,0 +1,34 @@
+/*
+ * rounding.h - how far rounding may carry a sum of products away from the exact one.
+ */
+#ifndef OPS_ROUNDING_H
+#define OPS_ROUNDING_H
+
+#include "ops/precision.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What the bounds are made of: `n` products ab are added up. */
+typedef struct product_sum {
+    double n;
+    double size;    /* sum of |ab| */
+    double squares; /* sum of (ab)^2, products with the same random factor added up first */
+    double largest; /* of |ab|, added up likewise */
+    double result;  /* sum of ab */
+} product_sum;
+
+/* The largest error of a sum in fp32 that a correct kernel makes, in whatever order, with or without
+ * fused multiply-add: the lesser of a bound that always holds and of one that holds since one factor
+ * of each product is random. See rounding.c for both. */
+double rounding_bound(const product_sum *s);
+
+/* The bound of a number that is rounded once more when it is stored in that precision: `result` is exact,
+ * and what is stored was off by `error` at most. */
+double rounding_stored(enum precision precision, double result, double error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
