@@ -7,11 +7,10 @@
  * Handles, descriptors and buffers are made in prepare, so that run is cusparseSpMM alone.
  * Source: the cuSPARSE documentation of cusparseSpMM, generic API, CUDA 12 and 13.
  */
+#include "baselines/cusparse_status.h"
 #include "baselines/sums_rounded.h"
-#include "device/cuda_try.h"
 #include "ops/spmm.h"
 
-#include <cusparse.h>
 #include <stdlib.h>
 
 typedef struct cusparse_contender {
@@ -19,12 +18,6 @@ typedef struct cusparse_contender {
     cusparseSpMMAlg_t algorithm;
     bool coo, preprocess;
 } cusparse_contender;
-
-static const cudaDataType DATA_TYPES[NUM_PRECISIONS] = {
-    [PRECISION_FP32] = CUDA_R_32F,
-    [PRECISION_FP16] = CUDA_R_16F,
-    [PRECISION_BF16] = CUDA_R_16BF,
-};
 
 typedef struct cusparse_state {
     cusparseHandle_t handle;
@@ -36,26 +29,6 @@ typedef struct cusparse_state {
 } cusparse_state;
 
 static const float ONE = 1, ZERO = 0;
-
-/* What the library cannot do on this problem is "not supported", a skip, and no failure of ours. */
-static cudaError_t as_cuda_error(cusparseStatus_t status)
-{
-    switch (status) {
-    case CUSPARSE_STATUS_SUCCESS:
-        return cudaSuccess;
-    case CUSPARSE_STATUS_ALLOC_FAILED:
-    case CUSPARSE_STATUS_INSUFFICIENT_RESOURCES:
-        return cudaErrorMemoryAllocation;
-    case CUSPARSE_STATUS_INVALID_VALUE:
-    case CUSPARSE_STATUS_ARCH_MISMATCH:
-    case CUSPARSE_STATUS_NOT_SUPPORTED:
-        return cudaErrorNotSupported;
-    default:
-        return cudaErrorUnknown;
-    }
-}
-
-#define CUSPARSE_TRY(call) CUDA_TRY(as_cuda_error(call))
 
 static void release(spmm_plan *plan)
 {
@@ -94,7 +67,7 @@ static cudaError_t fill_state(const spmm_plan *plan, cusparse_state *s)
 {
     const cusparse_contender *self = (const cusparse_contender *)plan->contender;
     const spmm_matrix *A = &plan->A;
-    const cudaDataType type = DATA_TYPES[self->spmm.base.precision];
+    const cudaDataType type = CUSPARSE_TYPES[self->spmm.base.precision];
     const cusparseOperation_t as_is = CUSPARSE_OPERATION_NON_TRANSPOSE;
     const int N = plan->N;
     size_t bytes;

@@ -1,0 +1,38 @@
+/*
+ * cusparse_status.h - cuSPARSE's status as one of the CUDA runtime, and its names of precisions.
+ */
+#ifndef BASELINES_CUSPARSE_STATUS_H
+#define BASELINES_CUSPARSE_STATUS_H
+
+#include "device/cuda_try.h"
+#include "ops/precision.h"
+
+#include <cusparse.h>
+
+/* What the library cannot do on this problem is "not supported", a skip, and no failure of ours. */
+static inline cudaError_t cusparse_as_cuda_error(cusparseStatus_t status)
+{
+    switch (status) {
+    case CUSPARSE_STATUS_SUCCESS:
+        return cudaSuccess;
+    case CUSPARSE_STATUS_ALLOC_FAILED:
+    case CUSPARSE_STATUS_INSUFFICIENT_RESOURCES:
+        return cudaErrorMemoryAllocation;
+    case CUSPARSE_STATUS_INVALID_VALUE:
+    case CUSPARSE_STATUS_ARCH_MISMATCH:
+    case CUSPARSE_STATUS_NOT_SUPPORTED:
+        return cudaErrorNotSupported;
+    default:
+        return cudaErrorUnknown;
+    }
+}
+
+#define CUSPARSE_TRY(call) CUDA_TRY(cusparse_as_cuda_error(call))
+
+static const cudaDataType CUSPARSE_TYPES[NUM_PRECISIONS] = {
+    [PRECISION_FP32] = CUDA_R_32F,
+    [PRECISION_FP16] = CUDA_R_16F,
+    [PRECISION_BF16] = CUDA_R_16BF,
+};
+
+#endif
