@@ -381,6 +381,12 @@ cudaError_t sddmm_nest(sddmm_plan *plan, const sddmm_contender *c, const int *tu
     return error;
 }
 
+cudaError_t sddmm_nest_named(sddmm_plan *plan, const char *name)
+{
+    const sddmm_contender *c = sddmm_find(name, plan->contender->base.precision);
+    return c ? sddmm_nest(plan, c, NULL) : cudaErrorNotSupported;
+}
+
 int sddmm_nested_value(const sddmm_plan *plan, const tunable *t)
 {
     const sddmm_contender *c = plan->nested ? plan->nested->contender : NULL;

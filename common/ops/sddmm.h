@@ -83,6 +83,10 @@ int sddmm_nested_value(const sddmm_plan *plan, const tunable *t);
  * c cannot take the pattern, or needs a newer device. */
 cudaError_t sddmm_nest(sddmm_plan *plan, const sddmm_contender *c, const int *tuning);
 
+/* The same of the contender that is called so in the precision of `plan`, with its own settings.
+ * cudaErrorNotSupported: this program has none. */
+cudaError_t sddmm_nest_named(sddmm_plan *plan, const char *name);
+
 /* What run, run16, update_values and release of a contender are that leaves the work to the nested
  * plan. */
 cudaError_t sddmm_nested_run(const sddmm_plan *plan, const float *X, const float *Y, float *D,

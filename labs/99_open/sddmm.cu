@@ -28,9 +28,7 @@ static cudaError_t prepare(sddmm_plan *plan)
     const tunable *t = &plan->contender->base.tunables[TUNE_KERNEL];
     const int kernel = plan->tuning[TUNE_KERNEL];
     cudaError_t error = cudaErrorNotSupported;
-    if (kernel)
-        error =
-            sddmm_nest(plan, sddmm_find(t->names[kernel], plan->contender->base.precision), NULL);
+    if (kernel) error = sddmm_nest_named(plan, t->names[kernel]);
     if (error == cudaErrorNotSupported) error = nest_by_rule(plan);
     if (error == cudaSuccess) plan->tuning[TUNE_KERNEL] = sddmm_nested_value(plan, t);
     return error;

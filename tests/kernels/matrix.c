@@ -5,7 +5,7 @@
  * A setting of the tunables is tried at three widths, the lab's own choice at all of them, on the largest
  * matrix at fewer. Of a lab with many settings those are tried that differ from its choice in one tunable.
  *
- *     matrix [LAB] [all]      that lab alone; all settings
+ *     matrix [LAB] [all] [K/N]      that lab alone; all settings; of the shapes every N-th, from number K on
  */
 #include "harness/tuning.h"
 #include "harness/workbench.h"
@@ -134,6 +134,7 @@ static void evaluate_sweep(workbench *w, const contender *c, failure *f)
 }
 
 static int only_lab; /* 0: all */
+static int shard = 1, shards = 1;
 
 static bool is_tested(const contender *c)
 {
@@ -367,14 +368,38 @@ static void test_repeats(const device_info *device)
     }
 }
 
+/* "2/3" */
+static bool take_shard(const char *text)
+{
+    int k, n;
+    if (sscanf(text, "%d/%d", &k, &n) != 2 || k < 1 || k > n) return false;
+    shard = k;
+    shards = n;
+    return true;
+}
+
+/* What is tested on no shape of the list. */
+static void test_the_rest(const device_info *device)
+{
+    for (const contender *c = contenders(); c; c = c->next)
+        if (is_tested(c) && prescale_tunable(c) >= 0) test_prescale(c);
+    for (const contender *c = contenders(); c; c = c->next)
+        if (is_tested(c) && multiplies_zeros(c)) test_tensor_core(c, device);
+    for (const contender *c = contenders(); c; c = c->next)
+        if (is_tested(c) && c->lab < FIRST_VARIANT) test_parent(c);
+    test_repeats(device);
+}
+
 int main(int argc, char **argv)
 {
     device_info device;
     error_text error;
     for (int i = 1; i < argc; i++) {
         const bool all = strcmp(argv[i], "all") == 0;
-        if (!all && (only_lab || atoi(argv[i]) <= 0)) { /* not the last of several alone */
-            fprintf(stderr, "usage: matrix [LAB] [all]\n");
+        if (take_shard(argv[i])) continue;
+        if (!all && (only_lab || strchr(argv[i], '/') || atoi(argv[i]) <= 0)) {
+            /* not the last of several labs alone */
+            fprintf(stderr, "usage: matrix [LAB] [all] [K/N]\n");
             return STATUS_USAGE;
         }
         if (all)
@@ -386,14 +411,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "matrix: %s\n", error.text);
         return STATUS_SKIPPED;
     }
-    for (int i = 0; i < NUM_SHAPES; i++)
+    for (int i = shard - 1; i < NUM_SHAPES; i += shards)
         test_shape(&SHAPES[i], &device);
-    for (const contender *c = contenders(); c; c = c->next)
-        if (is_tested(c) && prescale_tunable(c) >= 0) test_prescale(c);
-    for (const contender *c = contenders(); c; c = c->next)
-        if (is_tested(c) && multiplies_zeros(c)) test_tensor_core(c, &device);
-    for (const contender *c = contenders(); c; c = c->next)
-        if (is_tested(c) && c->lab < FIRST_VARIANT) test_parent(c);
-    test_repeats(&device);
+    if (shard == shards) test_the_rest(&device);
     return tap_done();
 }
