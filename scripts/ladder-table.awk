@@ -1,4 +1,4 @@
-# ladder-table.awk - see ladder-table. Needs csv.awk, machine.awk and sorted.awk. Rows come from one or more CSV files of the
+# ladder-table.awk - see ladder-table. Needs csv.awk, operation.awk, machine.awk and sorted.awk. Rows come from one or more CSV files of the
 # suite's row schema; columns are found by name.
 
 BEGIN {
@@ -12,7 +12,7 @@ FNR == 1 { csv_columns($0, column); next }
     # Options change what is measured; such rows are other tables' business.
     if (cell[column["l2"]] != "warm" || cell[column["flags"]] != "") next
     precision = cell[column["precision"]]
-    if (!one_machine(cell, column, "ladder-table")) {
+    if (!one_machine(cell, column, "ladder-table") || !one_operation(cell, column, "ladder-table")) {
         failed = 3
         exit
     }
@@ -83,18 +83,25 @@ function end_line(which) {
     return sprintf("**%.2f**, %d of %d", exp(logs[which] / counts[which]), ahead[which], counts[which])
 }
 
+# The time of the fastest lab.
+function least(key,    l, ms) {
+    for (l = 1; l <= labs; l++) if (time[key, l] && (!ms || time[key, l] < ms)) ms = time[key, l]
+    return ms
+}
+
 # The whole ladder at one N.
 function ladder(N,    i, l, key, own) {
-    printf "\nN = %d\n\n| graph |", N
+    printf "\n%s = %d\n\n| graph |", width_of(table_operation), N
     for (l = 1; l <= labs; l++) if (known[l]) printf " lab%d |", l
-    printf " cuSPARSE default | cuSPARSE best (which) | lab%d over default | over best |\n|---|", labs
+    printf " cuSPARSE default | cuSPARSE best (which) | %s over default | over best |\n|---|",
+        FASTEST ? "the fastest lab" : "lab" labs
     for (l = 1; l <= labs; l++) if (known[l]) printf "---|"
     print "---|---|---|---|"
     for (i = 1; i <= cases[N]; i++) {
         key = N SUBSEP order[N, i]
         printf "| %s |", order[N, i]
         for (l = 1; l <= labs; l++) if (known[l]) printf " %s |", time_cell(key, l)
-        own = time[key, labs]
+        own = FASTEST ? least(key) : time[key, labs]
         printf " %s | %s | %s | %s |\n", show(standard[key]),
             best[key] ? show(best[key]) " (" best_name[key] ")" : "-",
             ratio("default", standard[key], own), ratio("best", best[key], own)
@@ -115,7 +122,7 @@ function step_before(lab) {
 # One lab beside the step before, at one N.
 function one_lab(N, lab,    i, key, before) {
     before = step_before(lab)
-    printf "\nN = %d\n\n| graph |", N
+    printf "\n%s = %d\n\n| graph |", width_of(table_operation), N
     if (before) printf " lab%d ms |", before
     printf " lab%d ms |", lab
     if (before) printf " lab%d over lab%d |", lab, before
@@ -136,7 +143,8 @@ function one_lab(N, lab,    i, key, before) {
 # A lab in 16 bits beside the step before in fp32 and the vendor in fp16, at one N.
 function narrow_lab(N, lab,    i, key, half, best16, before) {
     before = step_before(lab)
-    printf "\nN = %d\n\n| graph | lab%d fp32 ms | lab%d fp16 ms | lab%d bf16 ms | fp16 over lab%d |", N, before, lab, lab, before
+    printf "\n%s = %d\n\n| graph | lab%d fp32 ms | lab%d fp16 ms | lab%d bf16 ms | fp16 over lab%d |",
+        width_of(table_operation), N, before, lab, lab, before
     print " cuSPARSE fp16 best (which) | over fp16 default | over fp16 best |\n|---|---|---|---|---|---|---|---|"
     for (i = 1; i <= cases[N]; i++) {
         key = N SUBSEP order[N, i]

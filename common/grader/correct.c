@@ -12,7 +12,7 @@ enum { SIDES = 3, BATCH = 8, MAX_TRIALS = 512, MAX_TRIED_WIDTHS = 16 };
 /* One problem: a matrix, a width, a precision. */
 typedef struct trial {
     char spec[96];
-    int N;
+    int width;
 } trial;
 
 /* Every matrix of the test at every width, in an order that nobody can foresee. */
@@ -23,7 +23,7 @@ static int list_trials(const test *t, uint64_t secret, trial *trials)
     const bool all_shapes = !strcmp(t->word[0], "shapes");
     for (int m = 0; m < (all_shapes ? NUM_SHAPES : 1); m++)
         for (int w = 0; w < num_widths && n < MAX_TRIALS; w++, n++) {
-            trials[n].N = widths[w];
+            trials[n].width = widths[w];
             if (all_shapes)
                 snprintf(trials[n].spec, sizeof trials[n].spec, "shape:%d", m);
             else
@@ -75,13 +75,14 @@ static bool batches(bench *b, remote *r, uint64_t secret)
 static bool try_one(const attempt *a, remote *r, const trial *t, enum precision precision,
                     const char *settings, bool in_batches, uint64_t secret, found *f)
 {
+    const operation *op = a->rubric->operation;
     csr_matrix A;
     bench b;
     error_text error;
     enum status status = test_input_make(t->spec, secret, &A, &error);
     if (status == STATUS_OK)
-        status = bench_open(&b, a->operation, &A, t->N, precision, in_batches ? BATCH : SIDES,
-                            secret, &error);
+        status =
+            bench_open(&b, op, &A, t->width, precision, in_batches ? BATCH : SIDES, secret, &error);
     if (status != STATUS_OK) {
         *f = found_of(NAN, "%s: %.400s", t->spec, error.text);
         return false;
@@ -90,7 +91,7 @@ static bool try_one(const attempt *a, remote *r, const trial *t, enum precision 
                        (in_batches ? batches(&b, r, secret) : single_runs(&b, r, secret));
     bench_close(&b);
     if (!right)
-        *f = found_of(0, "%s, N = %d, %s: %s", test_input_name(t->spec), t->N,
+        *f = found_of(0, "%s, %s = %d, %s: %s", test_input_name(t->spec), op->width, t->width,
                       precision_name(precision), r->why);
     return right;
 }

@@ -39,6 +39,19 @@ static bool take_precisions(rubric *p, char **word, int count)
     return p->precisions != 0;
 }
 
+/* Of a lab that says nothing. */
+static const char DEFAULT_OPERATION[] = "spmm";
+
+static enum status take_operation(rubric *p, const char *name, const char *where, error_text *error)
+{
+    char known[200];
+    p->operation = operation_named(name);
+    operation_names(known, sizeof known);
+    return p->operation ? STATUS_OK
+                        : fail(error, STATUS_USAGE, "%s: no operation '%s' (there are: %s)", where,
+                               name, known);
+}
+
 static bool take_test(rubric *p, char **word, int count, int line)
 {
     char *end;
@@ -54,6 +67,30 @@ static bool take_test(rubric *p, char **word, int count, int line)
     return true;
 }
 
+/* Lines that mk/grader.mk and scripts/grade-look read. */
+static bool is_for_make(const char *word)
+{
+    return !strcmp(word, "links") || !strcmp(word, "allows");
+}
+
+static enum status take_line(rubric *p, char **word, int count, const char *path, int line,
+                             error_text *error)
+{
+    char where[600];
+    snprintf(where, sizeof where, "%s:%d", path, line);
+    if (count == 2 && !strcmp(word[0], "operation"))
+        return take_operation(p, word[1], where, error);
+    if (count > 0 && is_for_make(word[0])) return STATUS_OK;
+    const bool taken = count > 0 && !strcmp(word[0], "precisions")
+                           ? take_precisions(p, word + 1, count - 1)
+                           : count > 1 && take_test(p, word, count, line);
+    return taken ? STATUS_OK
+                 : fail(error, STATUS_USAGE,
+                        "%s: not a test (points, kind, what the kind takes; see "
+                        "docs/course-staff.md)",
+                        where);
+}
+
 enum status rubric_read(const char *path, rubric *p, error_text *error)
 {
     char text[1024], *word[MAX_WORDS + 2];
@@ -62,20 +99,10 @@ enum status rubric_read(const char *path, rubric *p, error_text *error)
     if (!f)
         return fail(error, STATUS_USAGE, "%s: %s (how this lab is graded stands there)", path,
                     strerror(errno));
-    enum status status = STATUS_OK;
+    enum status status = take_operation(p, DEFAULT_OPERATION, path, error);
     for (int line = 1; status == STATUS_OK && fgets(text, sizeof text, f); line++) {
         const int count = *text == '#' ? 0 : split(text, word, MAX_WORDS + 2);
-        if (count == 0) continue;
-        const bool is_for_make =
-            count > 0 && (!strcmp(word[0], "links") || !strcmp(word[0], "allows"));
-        const bool taken = count > 0 && !strcmp(word[0], "precisions")
-                               ? take_precisions(p, word + 1, count - 1)
-                               : is_for_make || (count > 1 && take_test(p, word, count, line));
-        if (!taken)
-            status = fail(error, STATUS_USAGE,
-                          "%s:%d: not a test (points, kind, what the kind takes; see "
-                          "docs/course-staff.md)",
-                          path, line);
+        if (count != 0) status = take_line(p, word, count, path, line, error);
     }
     fclose(f);
     if (status == STATUS_OK && p->num_tests == 0)

@@ -8,7 +8,7 @@
 #define GRADER_RUBRIC_H
 
 #include "matrix/status.h"
-#include "ops/precision.h"
+#include "ops/operation.h"
 
 enum { MAX_TESTS = 64, MAX_WORDS = 8 };
 
@@ -37,8 +37,8 @@ typedef struct test {
 typedef struct rubric {
     test tests[MAX_TESTS];
     int num_tests;
-    unsigned precisions;   /* bits (1 << PRECISION_...) that the lab has contenders in */
-    const char *operation; /* "spmm" */
+    unsigned precisions; /* bits (1 << PRECISION_...) that the lab has contenders in */
+    const operation *operation;
 } rubric;
 
 /* STATUS_USAGE names file, line and what is wrong. */

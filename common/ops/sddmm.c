@@ -545,3 +545,4 @@ const operation sddmm_operation = {
     .release = release,
     .nested = nested,
 };
+OPERATION_REGISTER(sddmm_operation)

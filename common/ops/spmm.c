@@ -423,3 +423,4 @@ const operation spmm_operation = {
     .release = release,
     .nested = nested,
 };
+OPERATION_REGISTER(spmm_operation)
