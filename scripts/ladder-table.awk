@@ -2,8 +2,8 @@
 # suite's row schema; columns are found by name.
 
 BEGIN {
-    words = split(PARENTS, word, " ") # "2 1 3 2 ...": of lab 2, lab 1
-    for (w = 1; w < words; w += 2) parent[word[w]] = word[w + 1]
+    words = split(PARENTS, word, " ") # "spmm 2 1 spmm 3 2 ...": of SpMM's lab 2, lab 1
+    for (w = 1; w < words; w += 3) parent[word[w], word[w + 1]] = word[w + 2]
 }
 
 FNR == 1 { csv_columns($0, column); next }
@@ -83,25 +83,18 @@ function end_line(which) {
     return sprintf("**%.2f**, %d of %d", exp(logs[which] / counts[which]), ahead[which], counts[which])
 }
 
-# The time of the fastest lab.
-function least(key,    l, ms) {
-    for (l = 1; l <= labs; l++) if (time[key, l] && (!ms || time[key, l] < ms)) ms = time[key, l]
-    return ms
-}
-
 # The whole ladder at one N.
 function ladder(N,    i, l, key, own) {
     printf "\n%s = %d\n\n| graph |", width_of(table_operation), N
     for (l = 1; l <= labs; l++) if (known[l]) printf " lab%d |", l
-    printf " cuSPARSE default | cuSPARSE best (which) | %s over default | over best |\n|---|",
-        FASTEST ? "the fastest lab" : "lab" labs
+    printf " cuSPARSE default | cuSPARSE best (which) | lab%d over default | over best |\n|---|", labs
     for (l = 1; l <= labs; l++) if (known[l]) printf "---|"
     print "---|---|---|---|"
     for (i = 1; i <= cases[N]; i++) {
         key = N SUBSEP order[N, i]
         printf "| %s |", order[N, i]
         for (l = 1; l <= labs; l++) if (known[l]) printf " %s |", time_cell(key, l)
-        own = FASTEST ? least(key) : time[key, labs]
+        own = time[key, labs]
         printf " %s | %s | %s | %s |\n", show(standard[key]),
             best[key] ? show(best[key]) " (" best_name[key] ")" : "-",
             ratio("default", standard[key], own), ratio("best", best[key], own)
@@ -114,7 +107,7 @@ function ladder(N,    i, l, key, own) {
 
 # The step before a lab: its nearest ancestor with rows in fp32; 0 if there is none.
 function step_before(lab) {
-    do lab = lab in parent && parent[lab] < lab ? parent[lab] : 0
+    do lab = (table_operation, lab) in parent && parent[table_operation, lab] < lab ? parent[table_operation, lab] : 0
     while (lab && !(lab in known))
     return lab
 }

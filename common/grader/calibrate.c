@@ -55,12 +55,12 @@ static enum status calibrate(const attempt *a, const test *t, const char *const 
     bench_close(&b);
     if (!raced)
         return fail(error, STATUS_WRONG, "%s, %s = %s: %s%s", t->word[0],
-                    a->rubric->operation->width, t->word[1], solution.why, earlier.why);
+                    t->operation->width, t->word[1], solution.why, earlier.why);
     const double full = 0.95, zero = fmin(speed_ms(&solution) / speed_ms(&earlier), full / 2);
     snprintf(line, bytes, "%s\t%s\t%s\t%.3g\t%.3g\n", device, t->word[0], t->word[1], zero, full);
     printf("%s %s = %s: lab %d takes %.4g ms, lab %d %.4g ms, whose turns differ by %.1f %%: "
            "points from %.3g, all at %.3g\n",
-           t->word[0], a->rubric->operation->width, t->word[1], parent, speed_ms(&earlier), a->lab,
+           t->word[0], t->operation->width, t->word[1], parent, speed_ms(&earlier), a->lab,
            speed_ms(&solution), 100 * speed_spread(&solution), zero, full);
     return STATUS_OK;
 }

@@ -11,6 +11,7 @@ enum { SIDES = 3, BATCH = 8, MAX_TRIALS = 512, MAX_TRIED_WIDTHS = 16 };
 
 /* One problem: a matrix, a width, a precision. */
 typedef struct trial {
+    const test *test;
     char spec[96];
     int width;
 } trial;
@@ -23,6 +24,7 @@ static int list_trials(const test *t, uint64_t secret, trial *trials)
     const bool all_shapes = !strcmp(t->word[0], "shapes");
     for (int m = 0; m < (all_shapes ? NUM_SHAPES : 1); m++)
         for (int w = 0; w < num_widths && n < MAX_TRIALS; w++, n++) {
+            trials[n].test = t;
             trials[n].width = widths[w];
             if (all_shapes)
                 snprintf(trials[n].spec, sizeof trials[n].spec, "shape:%d", m);
@@ -75,7 +77,7 @@ static bool batches(bench *b, remote *r, uint64_t secret)
 static bool try_one(const attempt *a, remote *r, const trial *t, enum precision precision,
                     const char *settings, bool in_batches, uint64_t secret, found *f)
 {
-    const operation *op = a->rubric->operation;
+    const operation *op = t->test->operation;
     csr_matrix A;
     bench b;
     error_text error;

@@ -158,7 +158,7 @@ int main(int argc, char **argv)
         a.lab_folder = folder;
         a.rubric = &p;
         a.work = work;
-        snprintf(title, sizeof title, "%s, lab %d", p.operation->name, a.lab);
+        snprintf(title, sizeof title, "lab %d", a.lab);
         scores_open(&s, &p, json, title);
         confine_open(WALL_BUBBLEWRAP);
         s.walls = confine_text();

@@ -25,8 +25,8 @@ static bool run_traced(const attempt *a, const char *program, int instruments, b
     return ran;
 }
 
-static enum status open_traced(const attempt *a, const char *spec, int width, uint64_t secret,
-                               bench *b, error_text *error)
+static enum status open_traced(const attempt *a, const test *t, const char *spec, int width,
+                               uint64_t secret, bench *b, error_text *error)
 {
     csr_matrix A;
     int precision = 0;
@@ -34,7 +34,7 @@ static enum status open_traced(const attempt *a, const char *spec, int width, ui
         precision++;
     enum status status = test_input_make(spec, secret, &A, error);
     if (status == STATUS_OK)
-        status = bench_open(b, a->rubric->operation, &A, width, (enum precision)precision, 1,
+        status = bench_open(b, t->operation, &A, width, (enum precision)precision, 1,
                             secret, error);
     return status;
 }
@@ -67,7 +67,7 @@ found attempt_findings(const attempt *a, const test *t, int instrument)
         bench b;
         error_text error;
         trace_report report = {.num_findings = 0};
-        if (open_traced(a, t->word[0], widths[i], secret, &b, &error) != STATUS_OK)
+        if (open_traced(a, t, t->word[0], widths[i], secret, &b, &error) != STATUS_OK)
             return found_of(NAN, "%.500s", error.text);
         const bool ran =
             run_traced(a, program, instrument, &b, a->lab, t->word[2], &report, why, sizeof why);
@@ -172,7 +172,7 @@ found attempt_counter(const attempt *a, const test *t)
     attempt_program(a, "reference", true, other, sizeof other);
     if (attempt_widths(t->word[3], &width, 1) != 1)
         return found_of(NAN, "%s: no width", t->word[3]);
-    if (open_traced(a, t->word[2], width, secret, &b, &error) != STATUS_OK)
+    if (open_traced(a, t, t->word[2], width, secret, &b, &error) != STATUS_OK)
         return found_of(NAN, "%.500s", error.text);
     found f;
     if (!run_traced(a, other, INSTRUMENT_COUNTERS, &b, a->lab, t->word[4], &want, why, sizeof why))
