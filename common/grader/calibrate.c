@@ -54,8 +54,8 @@ static enum status calibrate(const attempt *a, const test *t, const char *const 
     const bool raced = speed_race(a, &b, &solution, &earlier);
     bench_close(&b);
     if (!raced)
-        return fail(error, STATUS_WRONG, "%s, %s = %s: %s%s", t->word[0],
-                    t->operation->width, t->word[1], solution.why, earlier.why);
+        return fail(error, STATUS_WRONG, "%s, %s = %s: %s%s", t->word[0], t->operation->width,
+                    t->word[1], solution.why, earlier.why);
     const double full = 0.95, zero = fmin(speed_ms(&solution) / speed_ms(&earlier), full / 2);
     snprintf(line, bytes, "%s\t%s\t%s\t%.3g\t%.3g\n", device, t->word[0], t->word[1], zero, full);
     printf("%s %s = %s: lab %d takes %.4g ms, lab %d %.4g ms, whose turns differ by %.1f %%: "

@@ -21,15 +21,17 @@ static int list_trials(const test *t, uint64_t secret, trial *trials)
 {
     int widths[MAX_TRIED_WIDTHS], n = 0;
     const int num_widths = attempt_widths(t->word[1], widths, MAX_TRIED_WIDTHS);
-    const bool all_shapes = !strcmp(t->word[0], "shapes");
+    const char *spec = t->word[0], *matrix = test_input_matrix(spec);
+    const bool all_shapes = !strcmp(matrix, "shapes");
     for (int m = 0; m < (all_shapes ? NUM_SHAPES : 1); m++)
         for (int w = 0; w < num_widths && n < MAX_TRIALS; w++, n++) {
             trials[n].test = t;
             trials[n].width = widths[w];
             if (all_shapes)
-                snprintf(trials[n].spec, sizeof trials[n].spec, "shape:%d", m);
+                snprintf(trials[n].spec, sizeof trials[n].spec, "%.*sshape:%d",
+                         (int)(matrix - spec), spec, m);
             else
-                snprintf(trials[n].spec, sizeof trials[n].spec, "%s", t->word[0]);
+                snprintf(trials[n].spec, sizeof trials[n].spec, "%s", spec);
         }
     for (int i = n - 1; i > 0; i--) {
         const int j = (int)random_below(secret, i, i + 1);

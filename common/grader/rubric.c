@@ -56,10 +56,8 @@ static enum status find_operation(const char *name, const char *where, const ope
 static bool take_test(rubric *p, const operation *op, char **word, int count, int line)
 {
     char *end;
-    test t = {.operation = op,
-              .points = strtod(word[0], &end),
-              .num_words = count - 2,
-              .line = line};
+    test t = {
+        .operation = op, .points = strtod(word[0], &end), .num_words = count - 2, .line = line};
     if (*end || t.points < 0 || count < 2 || p->num_tests == MAX_TESTS) return false;
     while (t.kind < TEST_KINDS && strcmp(TEST_NAMES[t.kind], word[1]) != 0)
         t.kind++;

@@ -136,7 +136,7 @@ static const contender *find(const prepare_request *r, char *why, size_t bytes)
     for (const contender *c = contenders(); c; c = c->next) {
         if (c->lab != r->lab || (int)c->precision != r->precision) continue;
         if (!strcmp(c->operation->name, r->operation)) return c;
-        snprintf(why, bytes, "the lab registers a contender of %s, but is one of %s",
+        snprintf(why, bytes, "the lab registers a contender of %s, where one of %s is asked for",
                  c->operation->name, r->operation);
     }
     return NULL;

@@ -143,8 +143,8 @@ enum status speed_open(const attempt *a, const test *t, bench *b, error_text *er
         precision++;
     enum status status = test_input_make(t->word[0], a->secret, &A, error);
     if (status == STATUS_OK)
-        status = bench_open(b, t->operation, &A, width, (enum precision)precision,
-                            LEAST_SIDES, a->secret, error);
+        status = bench_open(b, t->operation, &A, width, (enum precision)precision, LEAST_SIDES,
+                            a->secret, error);
     if (status == STATUS_OK && device_keeps_time())
         status = bench_widen(b, BATCH_BYTES / bench_slot_bytes(b), error);
     if (status != STATUS_OK) bench_close(b);

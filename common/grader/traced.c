@@ -34,8 +34,8 @@ static enum status open_traced(const attempt *a, const test *t, const char *spec
         precision++;
     enum status status = test_input_make(spec, secret, &A, error);
     if (status == STATUS_OK)
-        status = bench_open(b, t->operation, &A, width, (enum precision)precision, 1,
-                            secret, error);
+        status =
+            bench_open(b, t->operation, &A, width, (enum precision)precision, 1, secret, error);
     return status;
 }
 
