@@ -39,8 +39,8 @@ function take_cell(number, file, cell, at,    k, claim, spec) {
     if (commit != cell[at["commit"]])
         refuse("programs of two commits, " commit " and " cell[at["commit"]] ": build them again")
     if (!is_of(file, operation_of(cell, at)))
-        refuse(plan ":" number ": " file " would hold rows of " operation_of(cell, at) ": name it " operation_of(cell, at) \
-            "-PURPOSE.csv")
+        refuse(plan ":" number ": " file " would hold rows of " operation_of(cell, at) ": name it " \
+            operation_of(cell, at) ".csv or " operation_of(cell, at) "-PURPOSE.csv")
     # Two trees of edited sources may have the same name.
     read_rows(rows "/" file, file, commit ~ /-dirty$|^unknown$/ ? "none" : commit)
     if (apart) read_rows(apart, file, commit)
