@@ -46,8 +46,8 @@ calibrate: $(if $(LAB),$(OUT)/calibrate $(CALIBRATED)) ## Set a lab's targets fo
 	$(Q)$(if $(LAB),,$(error calibrate: which lab? (make calibrate LAB=3)))
 	$(Q)$< $(LAB) $(PARENT) $(CALIBRATED) $(ARGS)
 
-new-lab: ## Make a folder for a new lab: make new-lab NAME=42_my_idea
-	$(Q)scripts/new-lab '$(NAME)'
+new-lab: ## Make a folder for a new lab: make new-lab NAME=42_my_idea [OP=sddmm]
+	$(Q)scripts/new-lab '$(NAME)' '$(OP)'
 
 # ---- the programs ------------------------------------------------------------------------------
 # common/grader links no lab, and a runner of one lab links nothing of the grader.

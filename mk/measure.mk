@@ -23,7 +23,7 @@ ncu: $(if $(LAB),$(OUT)/lab$(LAB)) ## Nsight Compute on a lab: make ncu LAB=3 AR
 	@CUDA_HOME='$(CUDA_HOME)' scripts/ncu-lab '$<' $(ARGS)
 
 resources: $(if $(LAB),$(OUT)/lab$(LAB),$(if $(filter resources,$(MAKECMDGOALS)),$(RESOURCE_LABS:%=$(OUT)/%))) ## What bounds a lab's kernels, by ncu: make resources LAB=3 ARGS="arxiv 32"; without LAB: rows of the report
-	$(Q)CUDA_HOME='$(CUDA_HOME)' $(if $(LAB),scripts/ncu-resources '$<' '$(or $(KERNEL),spmm_)' $(ARGS) >$(OUT)/resources.csv,\
+	$(Q)CUDA_HOME='$(CUDA_HOME)' $(if $(LAB),scripts/ncu-resources '$<' '$(or $(KERNEL),$(shell scripts/operation-of $< $(ARGS))_)' $(ARGS) >$(OUT)/resources.csv,\
 		scripts/measure-resources '$(OUT)' $(RESOURCE_CASES))
 	$(if $(LAB),$(Q)scripts/resources-table $(OUT)/resources.csv)
 

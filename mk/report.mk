@@ -3,14 +3,21 @@
 # The rows of one device. (RESULTS itself stays as it was given: to make bench it is the folder of all
 # devices, to make grade a file.)
 ROWS := $(or $(RESULTS),report/results/h200)
-LADDER_ROWS := $(ROWS)/spmm.csv
-NARROW_ROWS := $(wildcard $(addprefix $(ROWS)/,spmm-fp16.csv spmm-bf16.csv))
+# The ladder of operation $(1): none where the folder has rows, but not of it. And the same in 16 bits.
+ladder_rows = $(or $(wildcard $(ROWS)/$(1).csv),$(if $(wildcard $(ROWS)/*.csv),,$(ROWS)/$(1).csv))
+narrow_rows = $(wildcard $(addprefix $(ROWS)/$(1)-,fp16.csv bf16.csv))
+LADDER_ROWS = $(call ladder_rows,spmm)
 # Of pruned weights: beside dense products.
 DENSE_ROWS := $(wildcard $(ROWS)/spmm-llm*.csv)
 # Rows of others, measured on the same device.
 RIVAL_ROWS := $(ROWS)/rivals
 COUNTED_ROWS := $(ROWS)/counted.csv
 PREDICTIONS = $(dir $(COUNTED_ROWS))predictions.csv
+
+# Tables of an operation stand between markers that name it, as <!-- ladder sddmm -->; that of SpMM need not be named, nor
+# in <!-- lab-table 30 --> that of the lab's own lab.cu.
+named = $(1)$(if $(filter-out $(3),$(2)), $(2))
+own_operation = $(filter $(OPERATIONS),$(shell sed -n 's,^.include "ops/\(.*\)\.h",\1,p' $(1)/lab.cu))
 
 # write NAME, COMMAND: what the command prints, on every page that has the marker <!-- NAME -->. Notebooks
 # are never rewritten.
@@ -23,12 +30,15 @@ write = $(foreach page,$(shell grep -lxF -e '<!-- $(1) -->' $(PAGES)),\
 ##@ Report (of measured rows, without a GPU)
 
 ladder: leaderboard ## Write the tables of README.md and the handouts from the measured rows
-	$(call write,ladder,scripts/ladder-table $(LADDER_ROWS))
-	$(foreach n,$(LABS:lab%=%),$(call write,lab-table $(n),scripts/ladder-table --lab $(n) $(LADDER_ROWS) $(NARROW_ROWS)))
+	$(foreach o,$(OPERATIONS),$(call write,$(call named,ladder,$(o),spmm),scripts/ladder-table $(call ladder_rows,$(o))))
+	$(foreach d,$(LAB_DIRS),$(foreach o,$(call operations_of,$(d)),$(call write,$(call named,lab-table $(call \
+		number_of,$(d)),$(o),$(call own_operation,$(d))),scripts/ladder-table --lab $(call \
+		number_of,$(d)) $(call ladder_rows,$(o)) $(if $(call ladder_rows,$(o)),$(call narrow_rows,$(o))))))
 	$(call write,dense-table,scripts/dense-table $(DENSE_ROWS))
 
 leaderboard: ## Who is fastest, labs, vendor and rivals: RIVAL_ROWS=FOLDER of CSV files
-	$(call write,leaderboard,scripts/leaderboard $(LADDER_ROWS) $(RIVAL_ROWS))
+	$(foreach o,$(OPERATIONS),$(if $(call ladder_rows,$(o)),$(call write,$(call \
+		named,leaderboard,$(o),spmm),scripts/leaderboard $(call ladder_rows,$(o)) $(RIVAL_ROWS))))
 
 plots: ## Draw the report's figures from measured rows; one of them: make plots PLOT=speedups
 	$(Q)scripts/plots $(ROWS) report/figures $(PLOT)

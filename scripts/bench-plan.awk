@@ -4,8 +4,8 @@
 #
 #     FILE.csv SECONDS labK DATASET N,... [OPTION...]
 #
-# Rows go to FILE.csv in the folder of the GPU; SECONDS is an estimate of what the job takes; the rest is
-# the command line. Prints the line's number, file, seconds, program and the words behind it, between tabs;
+# Rows go to FILE.csv in the folder of the GPU: OPERATION.csv or OPERATION-PURPOSE.csv, by the operation of the rows.
+# SECONDS is an estimate of what the job takes; the rest is the command line. Prints the line's number, file, seconds, program and the words behind it, between tabs;
 # with -v only=EXPRESSION of those lines alone in which it is found.
 function refuse(what) { print "bench: " FILENAME what > "/dev/stderr"; failed = 1; exit 2 }
 

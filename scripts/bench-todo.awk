@@ -11,6 +11,11 @@
 
 function refuse(what) { print "bench: " what > "/dev/stderr"; failed = 2; exit 2 }
 
+# Rows lie in files of their operation: spmm.csv, spmm-rnn.csv.
+function is_of(file, operation) {
+    return index(file, operation) == 1 && substr(file, length(operation) + 1) ~ /^[.-]/
+}
+
 # Remembers which contenders have rows of this device and commit in a file, and the cells where a lab failed.
 function read_rows(path, file, commit,    line, at, cell, k) {
     if (path in is_read) return
@@ -33,6 +38,9 @@ function take_cell(number, file, cell, at,    k, claim, spec) {
     if (!commit) commit = cell[at["commit"]]
     if (commit != cell[at["commit"]])
         refuse("programs of two commits, " commit " and " cell[at["commit"]] ": build them again")
+    if (!is_of(file, operation_of(cell, at)))
+        refuse(plan ":" number ": " file " would hold rows of " operation_of(cell, at) ": name it " \
+            operation_of(cell, at) ".csv or " operation_of(cell, at) "-PURPOSE.csv")
     # Two trees of edited sources may have the same name.
     read_rows(rows "/" file, file, commit ~ /-dirty$|^unknown$/ ? "none" : commit)
     if (apart) read_rows(apart, file, commit)

@@ -3,7 +3,7 @@
 FNR == 1 { csv_columns($0, at); file++; next }
 {
     csv_split($0, cell)
-    key = cell[at["dataset"]] SUBSEP cell[at["origin"]] SUBSEP cell[at["N"]] SUBSEP \
+    key = operation_of(cell, at) SUBSEP cell[at["dataset"]] SUBSEP cell[at["origin"]] SUBSEP cell[at["N"]] SUBSEP \
         cell[at["lab"]] SUBSEP cell[at["tuning"]]
 }
 file == 1 && cell[at["predicted_ms"]] != "" {
@@ -25,7 +25,7 @@ file == 2 && cell[at["lab"]] + 0 > 0 && cell[at["status"]] == "ok" && cell[at["l
     count++
     p[count] = predicted[key]
     m[count] = cell[at["median_ms"]] + 0
-    where[count] = cell[at["dataset"]] SUBSEP cell[at["N"]]
+    where[count] = operation_of(cell, at) SUBSEP cell[at["dataset"]] SUBSEP cell[at["N"]]
     samples += sampled[key] + 0 < 1
     line[count] = sprintf("%s,%s,%s,%s,%s,%s,%s,%s,%s,%.3f,%s,%s,%s",
         csv_cell(cell[at["dataset"]]), cell[at["origin"]], cell[at["N"]], cell[at["lab"]],

@@ -17,8 +17,8 @@ FNR == 1 {
 {
     csv_split($0, cell)
     tuning = cell[at["flags"]] ~ /(^|;)sweep(;|$)/ ? cell[at["tuning"]] : ""
-    k = cell[at["lab"]] SUBSEP cell[at["contender"]] SUBSEP cell[at["precision"]] SUBSEP cell[at["dataset"]] \
-        SUBSEP cell[at["N"]] SUBSEP cell[at["origin"]] SUBSEP cell[at["l2"]] SUBSEP cell[at["seed"]] SUBSEP \
+    k = operation_of(cell, at) SUBSEP cell[at["lab"]] SUBSEP cell[at["contender"]] SUBSEP cell[at["precision"]] \
+        SUBSEP cell[at["dataset"]] SUBSEP cell[at["N"]] SUBSEP cell[at["origin"]] SUBSEP cell[at["l2"]] SUBSEP cell[at["seed"]] SUBSEP \
         cell[at["flags"]] SUBSEP tuning
     status[file, k] = cell[at["status"]]
     median[file, k] = cell[at["median_ms"]]
@@ -58,42 +58,46 @@ END {
         print "compare: other machines, " machines[1] " and " machines[2] \
             ": what differs need not be the code" > "/dev/stderr"
 
-    printf "%-32s %-24s %6s %-5s %9s %9s %8s  %s\n", "contender", "dataset", "N", "type", "old ms", "new ms", "old/new", "verdict"
+    printf "%-8s %-32s %-24s %6s %-5s %9s %9s %8s  %s\n", "operation", "contender", "dataset", "width", "type", "old ms",
+        "new ms", "old/new", "verdict"
     fflush()
-    sorted = "LC_ALL=C sort -t '\t' -k 1,1n -k 2,4 -k 5,5n -k 6 | cut -f 7-"
+    by_case = "LC_ALL=C sort -t '\t' -k 1,1 -k 2,2n -k 3,5 -k 6,6n -k 7 | cut -f 8-"
     for (k in cases) {
         split(k, c, SUBSEP)
-        lab = c[1] > 0 ? c[1] : 1000 # the vendor last
+        lab = c[2] > 0 ? c[2] : 1000 # the vendor last
+        operations[c[1]]
         verdict = judge(k)
-        count[lab]++
+        count[c[1], lab]++
         word = verdict ~ />/ ? "status" : verdict
-        number[lab, word]++
-        if (ratio) { sum[lab] += log(ratio); compared[lab]++ }
+        number[c[1], lab, word]++
+        if (ratio) { sum[c[1], lab] += log(ratio); compared[c[1], lab]++ }
         if (verdict == "same" && !all) continue
-        where = c[4] (c[6] == "stand-in" ? " (stand-in)" : "")
-        extra = c[7] == "cold" ? "cold " : ""
-        extra = extra (c[8] == 1 ? "" : "seed " c[8] " ") c[9] (c[10] == "" ? "" : " " c[10])
-        printf "%s\t%s\t%s\t%s\t%s\t%s\t%-32s %-24s %6s %-5s %9s %9s %8s  %s%s\n", lab, c[2], c[3], c[4], c[5],
-            c[6] c[7] c[8] c[9] c[10], who(c[1], c[2]), where, c[5], c[3], ms(median[1, k]), ms(median[2, k]),
-            ratio ? sprintf("%.3f", ratio) : "-", verdict, extra == "" ? "" : "  [" extra "]" | sorted
+        where = c[5] (c[7] == "stand-in" ? " (stand-in)" : "")
+        extra = c[8] == "cold" ? "cold " : ""
+        extra = extra (c[9] == 1 ? "" : "seed " c[9] " ") c[10] (c[11] == "" ? "" : " " c[11])
+        printf "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%-8s %-32s %-24s %6s %-5s %9s %9s %8s  %s%s\n", c[1], lab, c[3], c[4], c[5],
+            c[6], c[7] c[8] c[9] c[10] c[11], c[1], who(c[2], c[3]), where, c[6], c[4], ms(median[1, k]),
+            ms(median[2, k]), ratio ? sprintf("%.3f", ratio) : "-", verdict, extra == "" ? "" : "  [" extra "]" | by_case
     }
-    close(sorted)
+    close(by_case)
 
     print ""
     words = split("same faster slower status new gone", word_of, " ")
-    for (lab = 1; lab <= 1000; lab++) {
-        if (!(lab in count)) continue
-        line = sprintf("%-8s %5d rows:", lab == 1000 ? "vendor" : "lab" lab, count[lab])
-        for (i = 1; i <= words; i++) if ((lab, word_of[i]) in number) {
-            line = line " " number[lab, word_of[i]] " " word_of[i] ","
-            total[word_of[i]] += number[lab, word_of[i]]
+    all_operations = split(sorted(operations, ""), operation, ", ")
+    for (o = 1; o <= all_operations; o++) for (lab = 1; lab <= 1000; lab++) {
+        if (!((operation[o], lab) in count)) continue
+        line = sprintf("%-8s %-8s %5d rows:", operation[o], lab == 1000 ? "vendor" : "lab" lab, count[operation[o], lab])
+        for (i = 1; i <= words; i++) if ((operation[o], lab, word_of[i]) in number) {
+            line = line " " number[operation[o], lab, word_of[i]] " " word_of[i] ","
+            total[word_of[i]] += number[operation[o], lab, word_of[i]]
         }
         sub(/,$/, "", line)
-        if (compared[lab]) line = line sprintf("; old over new %.3f", exp(sum[lab] / compared[lab]))
+        if (compared[operation[o], lab])
+            line = line sprintf("; old over new %.3f", exp(sum[operation[o], lab] / compared[operation[o], lab]))
         print line
-        rows += count[lab]
+        rows += count[operation[o], lab]
     }
-    line = sprintf("%-8s %5d rows:", "all", rows)
+    line = sprintf("%-8s %-8s %5d rows:", "all", "", rows)
     for (i = 1; i <= words; i++) line = line " " total[word_of[i]] + 0 " " word_of[i] ","
     sub(/,$/, "", line)
     print line

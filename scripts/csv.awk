@@ -26,6 +26,9 @@ function csv_columns(line, at,    name, n, i) {
     return n
 }
 
+# The operation that a row is of. Rows that do not say it are older than the second one.
+function operation_of(cell, at) { return "operation" in at ? cell[at["operation"]] : "spmm" }
+
 # A cell as it is written: in quotes if it needs them.
 function csv_cell(cell) {
     if (cell !~ /[",]/) return cell

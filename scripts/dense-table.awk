@@ -8,7 +8,7 @@ FNR == 1 { csv_columns($0, column); next }
     if (cell[column["status"]] != "ok") next
     split(cell[column["dataset"]], part, "-")
     ms = cell[column["median_ms"]] + 0
-    problem = FILENAME SUBSEP cell[column["dataset"]] SUBSEP cell[column["N"]] SUBSEP cell[column["precision"]]
+    problem = FILENAME SUBSEP operation_of(cell, column) SUBSEP cell[column["dataset"]] SUBSEP cell[column["N"]] SUBSEP cell[column["precision"]]
     if (!one_machine(cell, column, "dense-table")) {
         failed = 3
         exit

@@ -1,9 +1,9 @@
-# ladder-table.awk - see ladder-table. Needs csv.awk, machine.awk and sorted.awk. Rows come from one or more CSV files of the
+# ladder-table.awk - see ladder-table. Needs csv.awk, operation.awk, machine.awk and sorted.awk. Rows come from one or more CSV files of the
 # suite's row schema; columns are found by name.
 
 BEGIN {
-    words = split(PARENTS, word, " ") # "2 1 3 2 ...": of lab 2, lab 1
-    for (w = 1; w < words; w += 2) parent[word[w]] = word[w + 1]
+    words = split(PARENTS, word, " ") # "spmm 2 1 spmm 3 2 ...": of SpMM's lab 2, lab 1
+    for (w = 1; w < words; w += 3) parent[word[w], word[w + 1]] = word[w + 2]
 }
 
 FNR == 1 { csv_columns($0, column); next }
@@ -12,7 +12,7 @@ FNR == 1 { csv_columns($0, column); next }
     # Options change what is measured; such rows are other tables' business.
     if (cell[column["l2"]] != "warm" || cell[column["flags"]] != "") next
     precision = cell[column["precision"]]
-    if (!one_machine(cell, column, "ladder-table")) {
+    if (!one_machine(cell, column, "ladder-table") || !one_operation(cell, column, "ladder-table")) {
         failed = 3
         exit
     }
@@ -85,7 +85,7 @@ function end_line(which) {
 
 # The whole ladder at one N.
 function ladder(N,    i, l, key, own) {
-    printf "\nN = %d\n\n| graph |", N
+    printf "\n%s = %d\n\n| graph |", width_of(table_operation), N
     for (l = 1; l <= labs; l++) if (known[l]) printf " lab%d |", l
     printf " cuSPARSE default | cuSPARSE best (which) | lab%d over default | over best |\n|---|", labs
     for (l = 1; l <= labs; l++) if (known[l]) printf "---|"
@@ -107,7 +107,7 @@ function ladder(N,    i, l, key, own) {
 
 # The step before a lab: its nearest ancestor with rows in fp32; 0 if there is none.
 function step_before(lab) {
-    do lab = lab in parent && parent[lab] < lab ? parent[lab] : 0
+    do lab = (table_operation, lab) in parent && parent[table_operation, lab] < lab ? parent[table_operation, lab] : 0
     while (lab && !(lab in known))
     return lab
 }
@@ -115,7 +115,7 @@ function step_before(lab) {
 # One lab beside the step before, at one N.
 function one_lab(N, lab,    i, key, before) {
     before = step_before(lab)
-    printf "\nN = %d\n\n| graph |", N
+    printf "\n%s = %d\n\n| graph |", width_of(table_operation), N
     if (before) printf " lab%d ms |", before
     printf " lab%d ms |", lab
     if (before) printf " lab%d over lab%d |", lab, before
@@ -136,7 +136,8 @@ function one_lab(N, lab,    i, key, before) {
 # A lab in 16 bits beside the step before in fp32 and the vendor in fp16, at one N.
 function narrow_lab(N, lab,    i, key, half, best16, before) {
     before = step_before(lab)
-    printf "\nN = %d\n\n| graph | lab%d fp32 ms | lab%d fp16 ms | lab%d bf16 ms | fp16 over lab%d |", N, before, lab, lab, before
+    printf "\n%s = %d\n\n| graph | lab%d fp32 ms | lab%d fp16 ms | lab%d bf16 ms | fp16 over lab%d |",
+        width_of(table_operation), N, before, lab, lab, before
     print " cuSPARSE fp16 best (which) | over fp16 default | over fp16 best |\n|---|---|---|---|---|---|---|---|"
     for (i = 1; i <= cases[N]; i++) {
         key = N SUBSEP order[N, i]

@@ -1,4 +1,4 @@
-# leaderboard.awk - see leaderboard. Needs csv.awk. The first file is the suite's, others are rivals'.
+# leaderboard.awk - see leaderboard. Needs csv.awk and operation.awk. The first file is the suite's, others are rivals'.
 
 function stop(text) {
     print "leaderboard: " text > "/dev/stderr"
@@ -20,6 +20,11 @@ FNR == 1 {
     csv_split($0, cell)
     if (cell_of("precision", "fp32") != "fp32" || cell_of("l2", "warm") != "warm") next
     if (cell_of("flags", "") != "" || cell[column["contender"]] ~ /\(dense\)$/) next
+    if (files == 1 && !one_operation(cell, column, "leaderboard")) {
+        failed = 3
+        exit
+    }
+    if (operation_of(cell, column) != table_operation) next
     if (device == "") device = cell[column["device"]]
     if (cell[column["device"]] != device)
         stop(FILENAME ":" FNR ": measured on " cell[column["device"]] ", the others on " device)
@@ -64,7 +69,8 @@ function fastest(key, of,    i, who, name) {
 function show(ms) { return sprintf(ms < 1 ? "%.4f" : ms < 100 ? "%.3f" : "%.1f", ms) }
 
 function print_cases(N,    i, key, lab, lab_ms, vendor, others, rival) {
-    printf "\nN = %s\n\n| graph | fastest | best lab | best of the vendor | best rival | lab over the others |\n", N
+    printf "\n%s = %s\n\n| graph | fastest | best lab | best of the vendor | best rival | lab over the others |\n",
+        width_of(table_operation), N
     print "|---|---|---|---|---|---|"
     for (i = 1; i <= num_cases; i++) {
         key = cases[i]

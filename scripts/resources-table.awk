@@ -127,7 +127,7 @@ END {
     for (k = 1; k <= num_cases; k++) {
         key = cases[k]
         split(key, part, SUBSEP)
-        sub(/^spmm_/, "", part[4])
+        sub(/^[a-z0-9]+_/, "", part[4]) # the operation
         sub(/_kernel/, "", part[4])
         printf "| %s (%s) | %s | `%s` | %s | %s | %s | %s | %s | %s | %s |\n", part[1], part[2], part[3], part[4],
             show(key, "gpu__time_duration.sum", "%.1f", 1000), fullest(key, FULLEST, ""), fullest(key, 1, WORK),

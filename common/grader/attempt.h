@@ -17,7 +17,6 @@ typedef struct attempt {
     const char *work;       /* a folder of this attempt's own, absolute */
     const char *arch;       /* GPU architectures to compile for, "90"; "auto" */
     const char *cuda_home;  /* the toolkit; NULL: where make finds it */
-    const operation *operation;
     const rubric *rubric;
     uint64_t secret;
     double patience; /* seconds for each program that a test starts */

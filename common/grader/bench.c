@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Array numbers: the shared inputs, then those of each slot, its result last. */
-enum { PER_SLOT = MAX_OPERANDS + 1 };
+/* Array numbers: the shared inputs, then those of each slot, its outputs last. */
+enum { PER_SLOT = MAX_OPERANDS + MAX_OUTPUTS };
 _Static_assert(MAX_OPERANDS + MAX_SIDES * PER_SLOT <= MAX_ARRAYS, "array numbers");
 
 static int input_array(const bench *b, int slot, int input)
@@ -16,28 +16,20 @@ static int input_array(const bench *b, int slot, int input)
     return b->varies[input] ? MAX_OPERANDS + slot * PER_SLOT + input : input;
 }
 
-static int output_array(int slot)
+static int output_array(int slot, int output)
 {
-    return MAX_OPERANDS + slot * PER_SLOT + MAX_OPERANDS;
-}
-
-static size_t result_elements(const bench *b)
-{
-    return (size_t)output_elements(&b->sides[0].outputs[0]);
-}
-
-static size_t result_bytes(const bench *b)
-{
-    return result_elements(b) * precision_format(b->sides[0].precision)->bytes;
+    return MAX_OPERANDS + slot * PER_SLOT + MAX_OPERANDS + output;
 }
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
-static size_t largest_array(const bench *b)
+static size_t largest_array(const problem *p)
 {
-    size_t most = result_bytes(b);
-    for (int i = 0; i < b->sides[0].num_inputs; i++)
-        if (b->sides[0].inputs[i].bytes > most) most = b->sides[0].inputs[i].bytes;
+    size_t most = 0;
+    for (int i = 0; i < p->num_inputs; i++)
+        if (p->inputs[i].bytes > most) most = p->inputs[i].bytes;
+    for (int i = 0; i < p->num_outputs; i++)
+        if (output_bytes(&p->outputs[i]) > most) most = output_bytes(&p->outputs[i]);
     return most;
 }
 
@@ -49,37 +41,61 @@ void bench_close(bench *b)
     }
     csr_free(&b->A);
     free(b->image);
-    free(b->result);
+    for (int i = 0; i < MAX_OUTPUTS; i++)
+        free(b->results[i]);
     *b = (bench){0};
 }
 
-enum status bench_open(bench *b, const operation *op, csr_matrix *A, int N,
+enum status bench_widen(bench *b, size_t num_sides, error_text *error)
+{
+    enum status status = STATUS_OK;
+    while (b->num_sides < MAX_SIDES && (size_t)b->num_sides < num_sides && status == STATUS_OK) {
+        problem *p = &b->sides[b->num_sides];
+        *p = (problem){.operation = b->operation,
+                       .A = &b->A,
+                       .stats = b->stats,
+                       .width = b->width,
+                       .seed = random_substream(b->secret, b->num_sides),
+                       .precision = b->precision};
+        status = b->operation->create(p, error);
+        if (status == STATUS_OK) b->num_sides++;
+    }
+    return status;
+}
+
+enum status bench_open(bench *b, const operation *op, csr_matrix *A, int width,
                        enum precision precision, int num_sides, uint64_t secret, error_text *error)
 {
-    row_stats stats;
-    *b = (bench){.A = *A, .num_sides = num_sides, .secret = secret};
+    *b =
+        (bench){.operation = op, .A = *A, .width = width, .precision = precision, .secret = secret};
     *A = (csr_matrix){0};
-    enum status status = row_stats_compute(&b->A, &stats, error);
-    for (int i = 0; i < num_sides && status == STATUS_OK; i++) {
-        b->sides[i] = (problem){.operation = op,
-                                .A = &b->A,
-                                .stats = stats,
-                                .width = N,
-                                .seed = random_substream(secret, i),
-                                .precision = precision};
-        status = op->create(&b->sides[i], error);
-    }
+    enum status status = row_stats_compute(&b->A, &b->stats, error);
+    if (status == STATUS_OK) status = bench_widen(b, num_sides, error);
     if (status == STATUS_OK) {
         const problem *p = b->sides;
         for (int i = 0; i < p->num_inputs && num_sides > 1; i++)
             b->varies[i] = memcmp(p[0].inputs[i].data, p[1].inputs[i].data, p[0].inputs[i].bytes);
-        b->image = malloc(largest_array(b) + 2 * ARRAY_GUARD);
-        b->result = malloc((result_elements(b) + 1) * sizeof *b->result);
-        if (!b->image || !b->result)
-            status = fail(error, STATUS_MEMORY, "no memory for the arrays");
+        b->image = malloc(largest_array(p) + 2 * ARRAY_GUARD);
+        bool has_room = b->image;
+        for (int i = 0; i < p->num_outputs; i++) {
+            b->results[i] = malloc((output_elements(&p->outputs[i]) + 1) * sizeof *b->results[i]);
+            has_room = has_room && b->results[i];
+        }
+        if (!has_room) status = fail(error, STATUS_MEMORY, "no memory for the arrays");
     }
     if (status != STATUS_OK) bench_close(b);
     return status;
+}
+
+size_t bench_slot_bytes(const bench *b)
+{
+    const problem *p = b->sides;
+    size_t bytes = 1;
+    for (int i = 0; i < p->num_inputs; i++)
+        if (b->varies[i]) bytes += p->inputs[i].bytes;
+    for (int i = 0; i < p->num_outputs; i++)
+        bytes += output_bytes(&p->outputs[i]);
+    return bytes;
 }
 
 /* ---- sending --------------------------------------------------------------------------------- */
@@ -99,17 +115,18 @@ static bool put_input(bench *b, remote *r, int slot, int input, const problem *p
                       in->name, in->element, true);
 }
 
-static bool put_output(bench *b, remote *r, int slot)
+static bool put_output(bench *b, remote *r, int slot, int output)
 {
-    const size_t bytes = result_bytes(b);
-    const int array = output_array(slot);
+    const struct output *o = &b->sides[0].outputs[output];
+    const size_t bytes = output_bytes(o);
+    const int array = output_array(slot, output);
     memset(b->image + ARRAY_GUARD, 0xFF, bytes);
     for (size_t i = 0; i < ARRAY_GUARD; i++) {
         b->image[i] = guard_byte(b, array, i);
         b->image[ARRAY_GUARD + bytes + i] = guard_byte(b, array, ARRAY_GUARD + i);
     }
-    return remote_put(r, array, b->image, bytes + 2 * ARRAY_GUARD, "C",
-                      precision_format(b->sides[0].precision)->bytes, false);
+    return remote_put(r, array, b->image, bytes + 2 * ARRAY_GUARD, o->name,
+                      precision_format(o->precision)->bytes, false);
 }
 
 bool bench_load(bench *b, remote *r, int slot, int side)
@@ -118,7 +135,9 @@ bool bench_load(bench *b, remote *r, int slot, int side)
     b->held[slot] = side;
     for (int i = 0; i < p->num_inputs; i++)
         if (b->varies[i] && !put_input(b, r, slot, i, p)) return false;
-    return put_output(b, r, slot);
+    for (int i = 0; i < p->num_outputs; i++)
+        if (!put_output(b, r, slot, i)) return false;
+    return true;
 }
 
 bool bench_prepare(bench *b, remote *r, int lab, const char *settings)
@@ -126,11 +145,13 @@ bool bench_prepare(bench *b, remote *r, int lab, const char *settings)
     const problem *p = &b->sides[0];
     prepare_request q = {.lab = lab,
                          .precision = p->precision,
-                         .N = p->width,
+                         .width = p->width,
                          .num_inputs = p->num_inputs,
                          .rows = b->A.rows,
                          .cols = b->A.cols,
-                         .nnz = b->A.nnz};
+                         .nnz = b->A.nnz,
+                         .has_values = b->A.values != NULL};
+    snprintf(q.operation, sizeof q.operation, "%s", p->operation->name);
     for (int i = 0; i < p->num_inputs; i++) {
         q.inputs[i] = input_array(b, 0, i);
         if (!b->varies[i] && !put_input(b, r, 0, i, p)) return false;
@@ -144,7 +165,8 @@ bool bench_run(bench *b, remote *r, const int *slots, int count, double *ms, tra
     for (int s = 0; s < count; s++) {
         for (int i = 0; i < MAX_OPERANDS; i++)
             steps[s].inputs[i] = i < b->sides[0].num_inputs ? input_array(b, slots[s], i) : -1;
-        steps[s].output = output_array(slots[s]);
+        for (int i = 0; i < MAX_OUTPUTS; i++)
+            steps[s].outputs[i] = i < b->sides[0].num_outputs ? output_array(slots[s], i) : -1;
     }
     return remote_run(r, steps, count, ms, report);
 }
@@ -157,31 +179,57 @@ static bool blame(remote *r, const char *text)
     return false;
 }
 
-static bool guards_are_whole(const bench *b, remote *r, int array, size_t bytes)
+static bool guards_are_whole(const bench *b, remote *r, int array, const output *o)
 {
+    const size_t bytes = output_bytes(o);
+    char text[120];
+    snprintf(text, sizeof text, "wrote outside of %.40s: before its start or past its end",
+             o->name);
     for (size_t i = 0; i < ARRAY_GUARD; i++)
         if (b->image[i] != guard_byte(b, array, i) ||
             b->image[ARRAY_GUARD + bytes + i] != guard_byte(b, array, ARRAY_GUARD + i))
-            return blame(r, "wrote outside of C: before its start or past its end");
+            return blame(r, text);
     return true;
 }
 
-static bool sample_is_right(const bench *b, remote *r, const problem *p, int sample)
+/* The row that holds an element: the last one that begins at it or before, and is not empty. */
+static int64_t row_of(const output *o, int64_t element)
 {
-    const uint64_t stream = test_input_secret();
-    const output *o = &p->outputs[0];
-    const int64_t longest = output_longest(o);
+    int64_t low = 0, high = o->rows - 1;
+    while (low < high) {
+        const int64_t middle = high - (high - low) / 2;
+        if (output_first(o, middle) <= element)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+/* Rows of elements that are drawn: on a pattern a row is as likely as it is long. */
+static bool sample_is_right(const bench *b, remote *r, const problem *p, int which, int sample)
+{
+    const uint64_t stream = random_substream(test_input_secret(), which);
+    const output *o = &p->outputs[which];
+    const int64_t longest = output_longest(o), elements = output_elements(o);
     double *want = malloc(2 * (longest + 1) * sizeof *want), *bound = want + longest + 1;
     bool right = want != NULL;
-    for (int s = 0; s < sample && right && o->rows; s++) {
-        const int64_t row = (int64_t)random_below(stream, s, o->rows);
-        const float *got = b->result + output_first(o, row);
-        p->operation->oracle(p, 0, row, want, bound);
+    for (int s = 0; s < sample && right && elements; s++) {
+        const int64_t row = row_of(o, (int64_t)random_below(stream, s, elements));
+        const float *got = b->results[which] + output_first(o, row);
+        p->operation->oracle(p, which, row, want, bound);
         for (int64_t j = 0; j < output_length(o, row); j++)
             right = right && fabs(got[j] - want[j]) <= bound[j];
     }
     free(want);
     return right || blame(r, "wrong elements among many runs: not every run did its work");
+}
+
+static bool samples_are_right(const bench *b, remote *r, const problem *p, int sample)
+{
+    for (int i = 0; i < p->num_outputs; i++)
+        if (!sample_is_right(b, r, p, i, sample)) return false;
+    return true;
 }
 
 static bool all_is_right(bench *b, remote *r, int side)
@@ -191,26 +239,36 @@ static bool all_is_right(bench *b, remote *r, int side)
     error_text error;
     char text[200];
     if (!ref->problem) reference_create(&b->sides[side], ref);
-    if (verify(ref, (const float *const[]){b->result}, &c, &error) != STATUS_OK)
+    if (verify(ref, (const float *const *)b->results, &c, &error) != STATUS_OK)
         return blame(r, "no memory to verify");
     if (c.bad == 0) return true;
     diagnose(&b->sides[side], &c, text, sizeof text);
     return blame(r, text);
 }
 
+/* An output as it is on the runner's device now: its guards are looked at, its elements kept. */
+static bool fetch(bench *b, remote *r, int slot, int which)
+{
+    const output *o = &b->sides[b->held[slot]].outputs[which];
+    const size_t bytes = output_bytes(o);
+    const int array = output_array(slot, which);
+    if (!remote_get(r, array, b->image, bytes + 2 * ARRAY_GUARD) ||
+        !guards_are_whole(b, r, array, o))
+        return false;
+    if (o->precision == PRECISION_FP32)
+        memcpy(b->results[which], b->image + ARRAY_GUARD, bytes);
+    else
+        precision_widen(o->precision, b->image + ARRAY_GUARD, b->results[which],
+                        output_elements(o));
+    return true;
+}
+
 bool bench_check(bench *b, remote *r, int slot, int sample)
 {
     const problem *p = &b->sides[b->held[slot]];
-    const size_t bytes = result_bytes(b);
-    const int array = output_array(slot);
-    if (!remote_get(r, array, b->image, bytes + 2 * ARRAY_GUARD) ||
-        !guards_are_whole(b, r, array, bytes))
-        return false;
-    if (p->precision == PRECISION_FP32)
-        memcpy(b->result, b->image + ARRAY_GUARD, bytes);
-    else
-        precision_widen(p->precision, b->image + ARRAY_GUARD, b->result, result_elements(b));
-    return sample ? sample_is_right(b, r, p, sample) : all_is_right(b, r, b->held[slot]);
+    for (int i = 0; i < p->num_outputs; i++)
+        if (!fetch(b, r, slot, i)) return false;
+    return sample ? samples_are_right(b, r, p, sample) : all_is_right(b, r, b->held[slot]);
 }
 
 bool bench_check_inputs(bench *b, remote *r, int slot)

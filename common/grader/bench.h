@@ -2,7 +2,7 @@
  * bench.h - one matrix, several right-hand sides, and slots on a runner's device to multiply them in.
  *
  * Every run is told which slot to work on, and what each slot holds is renewed between runs: another
- * right-hand side at the same address, the result filled with NaN, guards of secret bytes around it.
+ * right-hand side at the same address, the outputs filled with NaN, guards of secret bytes around them.
  * So a result that is kept, skipped or made elsewhere shows.
  */
 #ifndef GRADER_BENCH_H
@@ -14,32 +14,41 @@
 enum { MAX_SIDES = 32 };
 
 typedef struct bench {
+    const operation *operation;
     csr_matrix A;
+    row_stats stats;
+    int width;
+    enum precision precision;
     int num_sides;
     problem sides[MAX_SIDES];        /* alike but for their dense inputs */
     reference references[MAX_SIDES]; /* computed when first needed */
     bool varies[MAX_OPERANDS];       /* the input is another one on each side */
     unsigned char *image;            /* room for the largest array with its guards */
-    float *result;
+    float *results[MAX_OUTPUTS];     /* what a slot's outputs held when they were fetched */
     uint64_t secret;
     int held[MAX_SIDES]; /* which side each slot holds */
 } bench;
 
 /* Takes A over, also on failure. */
-enum status bench_open(bench *b, const operation *op, csr_matrix *A, int N,
+enum status bench_open(bench *b, const operation *op, csr_matrix *A, int width,
                        enum precision precision, int num_sides, uint64_t secret, error_text *error);
 void bench_close(bench *b);
+
+/* Bytes of what a slot has of its own: inputs that vary, and outputs. Of two sides or more. */
+size_t bench_slot_bytes(const bench *b);
+/* Adds sides, to num_sides of them or MAX_SIDES, whichever is less. */
+enum status bench_widen(bench *b, size_t num_sides, error_text *error);
 
 /* The rest returns false with r->why: where the text begins with "the submission" or speaks of
  * elements, it is the submission's fault. */
 
 /* Sends what all sides share and prepares the contender of `lab`. */
 bool bench_prepare(bench *b, remote *r, int lab, const char *settings);
-/* Puts a side into a slot, with a fresh result. */
+/* Puts a side into a slot, with fresh outputs. */
 bool bench_load(bench *b, remote *r, int slot, int side);
 /* Runs the slots in this order. */
 bool bench_run(bench *b, remote *r, const int *slots, int count, double *ms, trace_report *report);
-/* Compares what the slot's result holds now: all of it, or `sample` rows of it that nobody can have
+/* Compares what the slot's outputs hold now: all of it, or of each `sample` rows that nobody can have
  * known before. The guards must be whole. */
 bool bench_check(bench *b, remote *r, int slot, int sample);
 /* The inputs of a slot are what they were. */

@@ -12,7 +12,6 @@
 #include "grader/test_inputs.h"
 #include "harness/device.h"
 #include "matrix/files.h"
-#include "ops/spmm.h"
 
 #include <limits.h>
 #include <math.h>
@@ -55,14 +54,14 @@ static enum status calibrate(const attempt *a, const test *t, const char *const 
     const bool raced = speed_race(a, &b, &solution, &earlier);
     bench_close(&b);
     if (!raced)
-        return fail(error, STATUS_WRONG, "%s, N = %s: %s%s", t->word[0], t->word[1], solution.why,
-                    earlier.why);
+        return fail(error, STATUS_WRONG, "%s, %s = %s: %s%s", t->word[0], t->operation->width,
+                    t->word[1], solution.why, earlier.why);
     const double full = 0.95, zero = fmin(speed_ms(&solution) / speed_ms(&earlier), full / 2);
     snprintf(line, bytes, "%s\t%s\t%s\t%.3g\t%.3g\n", device, t->word[0], t->word[1], zero, full);
-    printf("%s N = %s: lab %d takes %.4g ms, lab %d %.4g ms, whose turns differ by %.1f %%: points "
-           "from %.3g, all at %.3g\n",
-           t->word[0], t->word[1], parent, speed_ms(&earlier), a->lab, speed_ms(&solution),
-           100 * speed_spread(&solution), zero, full);
+    printf("%s %s = %s: lab %d takes %.4g ms, lab %d %.4g ms, whose turns differ by %.1f %%: "
+           "points from %.3g, all at %.3g\n",
+           t->word[0], t->operation->width, t->word[1], parent, speed_ms(&earlier), a->lab,
+           speed_ms(&solution), 100 * speed_spread(&solution), zero, full);
     return STATUS_OK;
 }
 
@@ -98,7 +97,6 @@ int main(int argc, char **argv)
     attempt a = {.lab = atoi(argv[1]),
                  .secret = test_input_secret(),
                  .patience = 120,
-                 .operation = &spmm_operation,
                  .rubric = &p,
                  .lab_folder = folder,
                  .work = work};

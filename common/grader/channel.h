@@ -38,14 +38,15 @@ typedef struct message {
 } message;
 
 typedef struct prepare_request {
-    int32_t lab, precision, N;
+    char operation[16]; /* its name */
+    int32_t lab, precision, width;
     int32_t inputs[MAX_OPERANDS], num_inputs;
     int64_t rows, cols, nnz;
+    bool has_values; /* the matrix; they themselves are not told */
 } prepare_request;
 
 typedef struct run_step {
-    int32_t inputs[MAX_OPERANDS];
-    int32_t output;
+    int32_t inputs[MAX_OPERANDS], outputs[MAX_OUTPUTS]; /* -1 behind the last */
 } run_step;
 
 /* What a traced runner answers a RUN with. */

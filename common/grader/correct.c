@@ -11,8 +11,9 @@ enum { SIDES = 3, BATCH = 8, MAX_TRIALS = 512, MAX_TRIED_WIDTHS = 16 };
 
 /* One problem: a matrix, a width, a precision. */
 typedef struct trial {
+    const test *test;
     char spec[96];
-    int N;
+    int width;
 } trial;
 
 /* Every matrix of the test at every width, in an order that nobody can foresee. */
@@ -20,14 +21,17 @@ static int list_trials(const test *t, uint64_t secret, trial *trials)
 {
     int widths[MAX_TRIED_WIDTHS], n = 0;
     const int num_widths = attempt_widths(t->word[1], widths, MAX_TRIED_WIDTHS);
-    const bool all_shapes = !strcmp(t->word[0], "shapes");
+    const char *spec = t->word[0], *matrix = test_input_matrix(spec);
+    const bool all_shapes = !strcmp(matrix, "shapes");
     for (int m = 0; m < (all_shapes ? NUM_SHAPES : 1); m++)
         for (int w = 0; w < num_widths && n < MAX_TRIALS; w++, n++) {
-            trials[n].N = widths[w];
+            trials[n].test = t;
+            trials[n].width = widths[w];
             if (all_shapes)
-                snprintf(trials[n].spec, sizeof trials[n].spec, "shape:%d", m);
+                snprintf(trials[n].spec, sizeof trials[n].spec, "%.*sshape:%d",
+                         (int)(matrix - spec), spec, m);
             else
-                snprintf(trials[n].spec, sizeof trials[n].spec, "%s", t->word[0]);
+                snprintf(trials[n].spec, sizeof trials[n].spec, "%s", spec);
         }
     for (int i = n - 1; i > 0; i--) {
         const int j = (int)random_below(secret, i, i + 1);
@@ -75,13 +79,14 @@ static bool batches(bench *b, remote *r, uint64_t secret)
 static bool try_one(const attempt *a, remote *r, const trial *t, enum precision precision,
                     const char *settings, bool in_batches, uint64_t secret, found *f)
 {
+    const operation *op = t->test->operation;
     csr_matrix A;
     bench b;
     error_text error;
     enum status status = test_input_make(t->spec, secret, &A, &error);
     if (status == STATUS_OK)
-        status = bench_open(&b, a->operation, &A, t->N, precision, in_batches ? BATCH : SIDES,
-                            secret, &error);
+        status =
+            bench_open(&b, op, &A, t->width, precision, in_batches ? BATCH : SIDES, secret, &error);
     if (status != STATUS_OK) {
         *f = found_of(NAN, "%s: %.400s", t->spec, error.text);
         return false;
@@ -90,7 +95,7 @@ static bool try_one(const attempt *a, remote *r, const trial *t, enum precision 
                        (in_batches ? batches(&b, r, secret) : single_runs(&b, r, secret));
     bench_close(&b);
     if (!right)
-        *f = found_of(0, "%s, N = %d, %s: %s", test_input_name(t->spec), t->N,
+        *f = found_of(0, "%s, %s = %d, %s: %s", test_input_name(t->spec), op->width, t->width,
                       precision_name(precision), r->why);
     return right;
 }

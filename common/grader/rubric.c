@@ -39,10 +39,25 @@ static bool take_precisions(rubric *p, char **word, int count)
     return p->precisions != 0;
 }
 
-static bool take_test(rubric *p, char **word, int count, int line)
+/* Of tests above which no line says one. */
+static const char DEFAULT_OPERATION[] = "spmm";
+
+static enum status find_operation(const char *name, const char *where, const operation **found,
+                                  error_text *error)
+{
+    char known[200];
+    *found = operation_named(name);
+    operation_names(known, sizeof known);
+    return *found ? STATUS_OK
+                  : fail(error, STATUS_USAGE, "%s: no operation '%s' (there are: %s)", where, name,
+                         known);
+}
+
+static bool take_test(rubric *p, const operation *op, char **word, int count, int line)
 {
     char *end;
-    test t = {.points = strtod(word[0], &end), .num_words = count - 2, .line = line};
+    test t = {
+        .operation = op, .points = strtod(word[0], &end), .num_words = count - 2, .line = line};
     if (*end || t.points < 0 || count < 2 || p->num_tests == MAX_TESTS) return false;
     while (t.kind < TEST_KINDS && strcmp(TEST_NAMES[t.kind], word[1]) != 0)
         t.kind++;
@@ -54,28 +69,44 @@ static bool take_test(rubric *p, char **word, int count, int line)
     return true;
 }
 
+/* Lines that mk/grader.mk and scripts/grade-look read. */
+static bool is_for_make(const char *word)
+{
+    return !strcmp(word, "links") || !strcmp(word, "allows");
+}
+
+/* A line's words; *op is the operation of the tests that come. */
+static enum status take_line(rubric *p, const operation **op, char **word, int count,
+                             const char *path, int line, error_text *error)
+{
+    char where[600];
+    snprintf(where, sizeof where, "%s:%d", path, line);
+    if (count == 2 && !strcmp(word[0], "operation"))
+        return find_operation(word[1], where, op, error);
+    if (count > 0 && is_for_make(word[0])) return STATUS_OK;
+    const bool taken = count > 0 && !strcmp(word[0], "precisions")
+                           ? take_precisions(p, word + 1, count - 1)
+                           : count > 1 && take_test(p, *op, word, count, line);
+    return taken ? STATUS_OK
+                 : fail(error, STATUS_USAGE,
+                        "%s: not a test (points, kind, what the kind takes; see "
+                        "docs/course-staff.md)",
+                        where);
+}
+
 enum status rubric_read(const char *path, rubric *p, error_text *error)
 {
     char text[1024], *word[MAX_WORDS + 2];
+    const operation *op;
     FILE *f = fopen(path, "r");
     *p = (rubric){.precisions = 1u << PRECISION_FP32};
     if (!f)
         return fail(error, STATUS_USAGE, "%s: %s (how this lab is graded stands there)", path,
                     strerror(errno));
-    enum status status = STATUS_OK;
+    enum status status = find_operation(DEFAULT_OPERATION, path, &op, error);
     for (int line = 1; status == STATUS_OK && fgets(text, sizeof text, f); line++) {
         const int count = *text == '#' ? 0 : split(text, word, MAX_WORDS + 2);
-        if (count == 0) continue;
-        const bool is_for_make =
-            count > 0 && (!strcmp(word[0], "links") || !strcmp(word[0], "allows"));
-        const bool taken = count > 0 && !strcmp(word[0], "precisions")
-                               ? take_precisions(p, word + 1, count - 1)
-                               : is_for_make || (count > 1 && take_test(p, word, count, line));
-        if (!taken)
-            status = fail(error, STATUS_USAGE,
-                          "%s:%d: not a test (points, kind, what the kind takes; see "
-                          "docs/course-staff.md)",
-                          path, line);
+        if (count != 0) status = take_line(p, &op, word, count, path, line, error);
     }
     fclose(f);
     if (status == STATUS_OK && p->num_tests == 0)

@@ -17,6 +17,8 @@
 typedef struct array {
     unsigned char *base; /* on the device: guard, contents, guard */
     size_t bytes;        /* of the three */
+    size_t element;
+    char name[64];
 } array;
 
 /* What has been prepared, and of what. */
@@ -76,6 +78,8 @@ static bool put(const message *m, const void *image)
         if (e == cudaSuccess) a->bytes = m->bytes;
     }
     if (e == cudaSuccess) e = cudaMemcpy(a->base, image, m->bytes, cudaMemcpyHostToDevice);
+    a->element = m->element;
+    snprintf(a->name, sizeof a->name, "%.*s", (int)sizeof a->name - 1, m->text);
     const instruments *all = instruments_here();
     if (e == cudaSuccess && all) {
         const size_t bytes = m->bytes - 2 * ARRAY_GUARD;
@@ -102,10 +106,18 @@ static void *contents(int number)
                : NULL;
 }
 
-static void resolve(const int32_t *numbers, void **pointers)
+static void resolve(const int32_t *numbers, int count, void **pointers)
 {
-    for (int i = 0; i < MAX_OPERANDS; i++)
+    for (int i = 0; i < count; i++)
         pointers[i] = contents(numbers[i]);
+}
+
+/* An input as `prepare` may ask for it: without its host memory. */
+static operand describe(int number)
+{
+    if (!contents(number)) return (operand){0};
+    const array *a = &arrays[number];
+    return (operand){.name = a->name, .bytes = a->bytes - 2 * ARRAY_GUARD, .element = a->element};
 }
 
 /* ---- preparing ------------------------------------------------------------------------------- */
@@ -117,10 +129,16 @@ static void release(session *s)
     csr_free(&s->A);
 }
 
-static const contender *find(int lab, int precision)
+/* The contender that is asked for. NULL: there is none; `why` says so, and what is registered in its place. */
+static const contender *find(const prepare_request *r, char *why, size_t bytes)
 {
-    for (const contender *c = contenders(); c; c = c->next)
-        if (c->lab == lab && (int)c->precision == precision) return c;
+    snprintf(why, bytes, "no contender registers this lab number and precision");
+    for (const contender *c = contenders(); c; c = c->next) {
+        if (c->lab != r->lab || (int)c->precision != r->precision) continue;
+        if (!strcmp(c->operation->name, r->operation)) return c;
+        snprintf(why, bytes, "the lab registers a contender of %s, where one of %s is asked for",
+                 c->operation->name, r->operation);
+    }
     return NULL;
 }
 
@@ -138,20 +156,24 @@ static void apply_settings(const contender *c, char *settings, int *tuning)
     }
 }
 
-/* The pattern of A on the host, for a prepare that works there. */
+/* The pattern of A on the host, for a prepare that works there. Its values are on the device alone. */
 static enum status take_matrix(session *s, const prepare_request *r, const char *behind,
                                size_t bytes, error_text *error)
 {
     const size_t row_ptr = (r->rows + 1) * sizeof(int64_t), col_idx = r->nnz * sizeof(int32_t);
     if (bytes != row_ptr + col_idx) return fail(error, STATUS_USAGE, "not a matrix");
-    enum status status = csr_alloc(&s->A, r->rows, r->cols, r->nnz, false, error);
+    enum status status = csr_alloc(&s->A, r->rows, r->cols, r->nnz, r->has_values, error);
     if (status != STATUS_OK) return status;
+    if (s->A.values) memset(s->A.values, 0xFF, r->nnz * sizeof *s->A.values); /* NaN */
     memcpy(s->A.row_ptr, behind, row_ptr);
     memcpy(s->A.col_idx, behind + row_ptr, col_idx);
     s->problem = (problem){.A = &s->A,
-                           .width = r->N,
+                           .operation = s->contender->operation,
+                           .width = r->width,
                            .num_inputs = r->num_inputs,
                            .precision = (enum precision)r->precision};
+    for (int i = 0; i < r->num_inputs; i++)
+        s->problem.inputs[i] = describe(r->inputs[i]);
     return row_stats_compute(&s->A, &s->problem.stats, error);
 }
 
@@ -160,18 +182,16 @@ static bool prepare(session *s, message *m, const char *payload)
     const prepare_request *r = (const prepare_request *)payload;
     const instruments *all = instruments_here();
     error_text error;
+    char why[sizeof m->text];
     void *d_inputs[MAX_OPERANDS];
     int tuning[MAX_TUNABLES] = {0};
     release(s);
-    s->contender = find(r->lab, r->precision);
-    if (!s->contender)
-        return answer(STATUS_WRONG, "no contender registers this lab number and precision", NULL,
-                      0);
+    s->contender = find(r, why, sizeof why);
+    if (!s->contender) return answer(STATUS_WRONG, why, NULL, 0);
     const operation *op = s->contender->operation;
     enum status status = take_matrix(s, r, payload + sizeof *r, m->bytes - sizeof *r, &error);
     if (status != STATUS_OK) return answer(status, error.text, NULL, 0);
-    s->problem.operation = op;
-    resolve(r->inputs, d_inputs);
+    resolve(r->inputs, MAX_OPERANDS, d_inputs);
     if (all) {
         all->reset();
         all->begin(true, NULL);
@@ -211,10 +231,10 @@ static bool run(session *s, const message *m, const run_step *steps)
     if (all) all->begin(false, NULL);
     copies_allow(false);
     for (size_t i = 0; i < count && e == cudaSuccess; i++) {
-        void *d_inputs[MAX_OPERANDS];
-        resolve(steps[i].inputs, d_inputs);
+        void *d_inputs[MAX_OPERANDS], *d_outputs[MAX_OUTPUTS];
+        resolve(steps[i].inputs, MAX_OPERANDS, d_inputs);
+        resolve(steps[i].outputs, MAX_OUTPUTS, d_outputs);
         op->rebind(s->instance, d_inputs);
-        void *d_outputs[MAX_OUTPUTS] = {contents(steps[i].output)};
         e = op->run(s->instance, d_outputs, 0);
     }
     if (e == cudaSuccess) e = cudaGetLastError();

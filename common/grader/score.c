@@ -16,7 +16,9 @@ void scores_open(scores *s, const rubric *p, const char *path, const char *title
 
 void test_title(const test *t, char *text, size_t bytes)
 {
-    size_t used = snprintf(text, bytes, "%s", TEST_NAMES[t->kind]);
+    const bool runs = t->kind != TEST_BUILD && t->kind != TEST_PREDICT && t->kind != TEST_ANSWERED;
+    size_t used = snprintf(text, bytes, "%s%s%s", TEST_NAMES[t->kind], runs ? " " : "",
+                           runs ? t->operation->name : "");
     const int told = t->kind == TEST_PREDICT ? 1 : t->num_words; /* not the answer */
     for (int i = 0; i < told && used < bytes; i++)
         used += snprintf(text + used, bytes - used, " %s", t->word[i]);

@@ -36,7 +36,7 @@ void scores_open(scores *s, const rubric *p, const char *path, const char *title
 enum status score(scores *s, int test, double share, error_text *error, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
-/* The name of a test for people: "correct rand:rows=600 N=1,33". */
+/* The name of a test for people: "correct spmm rand:rows=600 1,33". */
 void test_title(const test *t, char *text, size_t bytes);
 
 /* Whether a test of results failed: then no time counts. */

@@ -38,14 +38,14 @@ double speed_share(double speed, target wanted)
 target speed_target(const char *lab_folder, const char *device, const test *t)
 {
     target found = {strtod(t->word[2], NULL), strtod(t->word[3], NULL)};
-    char path[600], line[600], name[300], dataset[96], N[96];
+    char path[600], line[600], name[300], dataset[96], width[96];
     snprintf(path, sizeof path, "%s/targets.tsv", lab_folder);
     FILE *f = fopen(path, "r");
     while (f && fgets(line, sizeof line, f)) {
         target here;
-        if (sscanf(line, "%299[^\t]\t%95[^\t]\t%95[^\t]\t%lf\t%lf", name, dataset, N, &here.zero,
-                   &here.full) == 5 &&
-            !strcmp(name, device) && !strcmp(dataset, t->word[0]) && !strcmp(N, t->word[1]))
+        if (sscanf(line, "%299[^\t]\t%95[^\t]\t%95[^\t]\t%lf\t%lf", name, dataset, width,
+                   &here.zero, &here.full) == 5 &&
+            !strcmp(name, device) && !strcmp(dataset, t->word[0]) && !strcmp(width, t->word[1]))
             found = here;
     }
     if (f) fclose(f);
@@ -133,26 +133,21 @@ bool speed_race(const attempt *a, bench *b, racer *one, racer *other)
     return true;
 }
 
-/* Of a slot B and C count; A is everybody's. */
-static int num_sides(const csr_matrix *A, int N, enum precision precision)
-{
-    const size_t slot = (size_t)(A->rows + A->cols + 1) * N * precision_format(precision)->bytes;
-    const size_t most = device_keeps_time() ? BATCH_BYTES / slot : 0;
-    return most > MAX_SIDES ? MAX_SIDES : most < LEAST_SIDES ? LEAST_SIDES : (int)most;
-}
-
 enum status speed_open(const attempt *a, const test *t, bench *b, error_text *error)
 {
     csr_matrix A;
-    int N, precision = 0;
-    if (attempt_widths(t->word[1], &N, 1) != 1)
+    int width, precision = 0;
+    if (attempt_widths(t->word[1], &width, 1) != 1)
         return fail(error, STATUS_USAGE, "%s: no width", t->word[1]);
     while (!(a->rubric->precisions & 1u << precision))
         precision++;
     enum status status = test_input_make(t->word[0], a->secret, &A, error);
     if (status == STATUS_OK)
-        status = bench_open(b, a->operation, &A, N, (enum precision)precision,
-                            num_sides(&A, N, (enum precision)precision), a->secret, error);
+        status = bench_open(b, t->operation, &A, width, (enum precision)precision, LEAST_SIDES,
+                            a->secret, error);
+    if (status == STATUS_OK && device_keeps_time())
+        status = bench_widen(b, BATCH_BYTES / bench_slot_bytes(b), error);
+    if (status != STATUS_OK) bench_close(b);
     return status;
 }
 

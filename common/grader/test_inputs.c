@@ -84,6 +84,12 @@ static enum status give_values(csr_matrix *A, uint64_t secret, error_text *error
     return STATUS_OK;
 }
 
+const char *test_input_matrix(const char *spec)
+{
+    static const char PATTERN[] = "pattern:";
+    return strncmp(spec, PATTERN, sizeof PATTERN - 1) ? spec : spec + sizeof PATTERN - 1;
+}
+
 /* The shape that `spec` means; NULL: none. */
 static const shape *shape_of(const char *spec)
 {
@@ -95,10 +101,12 @@ static const shape *shape_of(const char *spec)
 
 const char *test_input_name(const char *spec)
 {
-    return shape_of(spec) ? shape_of(spec)->name : spec;
+    const shape *awkward = shape_of(test_input_matrix(spec));
+    return awkward ? awkward->name : spec;
 }
 
-enum status test_input_make(const char *spec, uint64_t secret, csr_matrix *A, error_text *error)
+/* The matrix with the values that it comes with, if any. */
+static enum status make_matrix(const char *spec, uint64_t secret, csr_matrix *A, error_text *error)
 {
     const shape *awkward = shape_of(spec);
     bool is_new = true;
@@ -118,7 +126,18 @@ enum status test_input_make(const char *spec, uint64_t secret, csr_matrix *A, er
         if (status == STATUS_OK) *A = d.matrix; /* it is A's now, mapping and all */
     }
     if (status == STATUS_OK && is_new) status = permute(A, secret, error);
-    if (status == STATUS_OK) status = give_values(A, secret, error);
+    if (status != STATUS_OK) csr_free(A);
+    return status;
+}
+
+enum status test_input_make(const char *spec, uint64_t secret, csr_matrix *A, error_text *error)
+{
+    const char *matrix = test_input_matrix(spec);
+    enum status status = make_matrix(matrix, secret, A, error);
+    if (status == STATUS_OK && matrix != spec)
+        csr_drop_values(A);
+    else if (status == STATUS_OK)
+        status = give_values(A, secret, error);
     if (status != STATUS_OK) csr_free(A);
     return status;
 }

@@ -25,8 +25,8 @@ static bool run_traced(const attempt *a, const char *program, int instruments, b
     return ran;
 }
 
-static enum status open_traced(const attempt *a, const char *spec, int N, uint64_t secret, bench *b,
-                               error_text *error)
+static enum status open_traced(const attempt *a, const test *t, const char *spec, int width,
+                               uint64_t secret, bench *b, error_text *error)
 {
     csr_matrix A;
     int precision = 0;
@@ -34,7 +34,8 @@ static enum status open_traced(const attempt *a, const char *spec, int N, uint64
         precision++;
     enum status status = test_input_make(spec, secret, &A, error);
     if (status == STATUS_OK)
-        status = bench_open(b, a->operation, &A, N, (enum precision)precision, 1, secret, error);
+        status =
+            bench_open(b, t->operation, &A, width, (enum precision)precision, 1, secret, error);
     return status;
 }
 
@@ -66,7 +67,7 @@ found attempt_findings(const attempt *a, const test *t, int instrument)
         bench b;
         error_text error;
         trace_report report = {.num_findings = 0};
-        if (open_traced(a, t->word[0], widths[i], secret, &b, &error) != STATUS_OK)
+        if (open_traced(a, t, t->word[0], widths[i], secret, &b, &error) != STATUS_OK)
             return found_of(NAN, "%.500s", error.text);
         const bool ran =
             run_traced(a, program, instrument, &b, a->lab, t->word[2], &report, why, sizeof why);
@@ -142,15 +143,18 @@ static const metric *find_metric(const char *name)
     return NULL;
 }
 
-/* Less than this no kernel can do that makes the result from its inputs: who reports less has not been
- * counting. Each element of C is stored once, each value of A is read once. */
+/* Less than this no kernel can do that makes the results from its inputs: who reports less has not been
+ * counting. Each element of an output is stored once, each value of A, if it has any, is read once. */
 static bool is_believable(const counters *n, const bench *b)
 {
     const problem *p = &b->sides[0];
     const int64_t element = (int64_t)precision_format(p->precision)->bytes;
     const int64_t stored = n->access[GLOBAL_STORE].bytes + n->access[GLOBAL_ATOMIC].bytes;
-    return n->launches > 0 && stored >= output_elements(&p->outputs[0]) * element &&
-           n->access[GLOBAL_LOAD].bytes >= b->A.nnz * element;
+    const int64_t values = b->A.values ? b->A.nnz * element : 0;
+    int64_t results = 0;
+    for (int i = 0; i < p->num_outputs; i++)
+        results += (int64_t)output_bytes(&p->outputs[i]);
+    return n->launches > 0 && stored >= results && n->access[GLOBAL_LOAD].bytes >= values;
 }
 
 found attempt_counter(const attempt *a, const test *t)
@@ -159,15 +163,16 @@ found attempt_counter(const attempt *a, const test *t)
     const metric *m = find_metric(t->word[0]);
     const double factor = strtod(t->word[1], NULL);
     char own[4096], other[4096], why[400];
-    int N;
+    int width;
     bench b;
     error_text error;
     trace_report got, want;
     if (!m) return found_of(NAN, "there is no counter '%s'", t->word[0]);
     attempt_program(a, "runner", true, own, sizeof own);
     attempt_program(a, "reference", true, other, sizeof other);
-    if (attempt_widths(t->word[3], &N, 1) != 1) return found_of(NAN, "%s: no width", t->word[3]);
-    if (open_traced(a, t->word[2], N, secret, &b, &error) != STATUS_OK)
+    if (attempt_widths(t->word[3], &width, 1) != 1)
+        return found_of(NAN, "%s: no width", t->word[3]);
+    if (open_traced(a, t, t->word[2], width, secret, &b, &error) != STATUS_OK)
         return found_of(NAN, "%.500s", error.text);
     found f;
     if (!run_traced(a, other, INSTRUMENT_COUNTERS, &b, a->lab, t->word[4], &want, why, sizeof why))

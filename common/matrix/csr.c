@@ -63,6 +63,12 @@ void csr_free(csr_matrix *A)
     *A = (csr_matrix){0};
 }
 
+void csr_drop_values(csr_matrix *A)
+{
+    free_unless_mapped(A, A->values);
+    A->values = NULL;
+}
+
 /* The first row whose offsets decrease, or A->rows. */
 static int64_t first_decrease(const csr_matrix *A)
 {

@@ -37,6 +37,9 @@ enum status csr_alloc(csr_matrix *A, int64_t rows, int64_t cols, int64_t nnz, bo
 /* Frees what *A owns and zeroes it. A zeroed matrix may be freed. */
 void csr_free(csr_matrix *A);
 
+/* Leaves the pattern alone: frees the values, if there are any. */
+void csr_drop_values(csr_matrix *A);
+
 /* Checks every invariant above: sizes in range, row_ptr[0] == 0, row_ptr monotone and ending at
  * nnz, every column in [0, cols). The message names `source`, the first bad
  * row (0-based) and the reason. */

@@ -11,6 +11,10 @@ static contender *first;
 extern const registration __start_registrations[] __attribute__((weak));
 extern const registration __stop_registrations[] __attribute__((weak));
 
+/* The same of OPERATION_REGISTER. */
+extern const operation *const __start_operations[] __attribute__((weak));
+extern const operation *const __stop_operations[] __attribute__((weak));
+
 /* Orders labs by number and precision; the vendors (lab 0) come last, as they were registered. */
 static bool comes_after(const contender *a, const contender *b)
 {
@@ -156,4 +160,22 @@ double cost_gather_bytes(const cost_model *model)
     for (int i = 0; i < model->num_gathers; i++)
         bytes += model->gathers[i].bytes;
     return bytes;
+}
+
+/* ---- operations ------------------------------------------------------------------------------ */
+
+const operation *operation_named(const char *name)
+{
+    for (const operation *const *op = __start_operations; op < __stop_operations; op++)
+        if (!strcmp((*op)->name, name)) return *op;
+    return NULL;
+}
+
+void operation_names(char *text, size_t bytes)
+{
+    size_t used = 0;
+    *text = '\0';
+    for (const operation *const *op = __start_operations; op < __stop_operations; op++)
+        if (used < bytes)
+            used += snprintf(text + used, bytes - used, "%s%s", used ? ", " : "", (*op)->name);
 }

@@ -240,6 +240,17 @@ typedef struct operation {
     const contender *(*nested)(const void *instance, int depth, const int **tuning);
 } operation;
 
+/* Makes an operation known by its name. It stands once, in the file that defines the operation. */
+#define OPERATION_REGISTER(op)                                                                   \
+    __attribute__((used, section("operations"))) static const operation *const registered_##op = \
+        &op;
+
+/* The operation of that name; NULL: none has it. */
+const operation *operation_named(const char *name);
+
+/* The names of all, as "sddmm, spmm", for messages. text: room for `bytes`. */
+void operation_names(char *text, size_t bytes);
+
 #ifdef __cplusplus
 }
 #endif

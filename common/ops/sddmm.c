@@ -551,3 +551,4 @@ const operation sddmm_operation = {
     .release = release,
     .nested = nested,
 };
+OPERATION_REGISTER(sddmm_operation)

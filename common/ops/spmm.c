@@ -484,3 +484,4 @@ const operation spmm_operation = {
     .release = release,
     .nested = nested,
 };
+OPERATION_REGISTER(spmm_operation)

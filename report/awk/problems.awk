@@ -1,7 +1,7 @@
-# problems.awk - the times of everybody on each problem: a matrix, real or a stand-in, and a number of columns.
+# problems.awk - the times of everybody on each problem: a matrix, real or a stand-in, and a width; of an operation.
 # Needs rows.awk. Of several files that have a problem the first counts: times that are compared are of one sitting.
 #
-# Options, as name=value before the files: N, precision (fp32), l2 (warm), only (a pattern of matrices).
+# Options, as name=value before the files: N (the width), precision (fp32), l2 (warm), only (a pattern of matrices).
 # Who is timed: lab5, or a contender by its name; default and best, the vendor's sparse algorithms; dense, the
 # fastest dense product at full precision, and tf32, which rounds A and B.
 
@@ -10,7 +10,13 @@ function is_wanted() {
         get("l2") == (l2 ? l2 : "warm") && (!N || get("N") == N) && (only == "" || get("dataset") ~ only)
 }
 
-function problem_of_row() { return get("dataset") SUBSEP get("N") SUBSEP get("origin") }
+function problem_of_row() { return get("dataset") SUBSEP get("N") SUBSEP get("origin") SUBSEP operation() }
+
+# The same problem, of another operation.
+function problem_of(key, of_operation,    part) {
+    split(key, part, SUBSEP)
+    return part[1] SUBSEP part[2] SUBSEP part[3] SUBSEP of_operation
+}
 
 # (A file without flags holds no times.)
 "flags" in at && is_wanted() {
@@ -20,6 +26,7 @@ function problem_of_row() { return get("dataset") SUBSEP get("N") SUBSEP get("or
         matrix[key] = get("dataset")
         file_of[key] = FILENAME
         columns[key] = get("N")
+        width_name[key] = width_of(operation())
         label[key] = may_break(get("dataset")) " (" get("origin") ")"
         kind[key] = kind_of(get("dataset"))
         nnz[key] = number("nnz")
@@ -103,7 +110,7 @@ function heading(who) {
 
 function us(ms) { return ms ? sprintf(ms < 0.1 ? "%.1f" : "%.0f", 1000 * ms) : "-" }
 
-function problem(key) { return may_break(matrix[key]) ", N = " columns[key] }
+function problem(key) { return may_break(matrix[key]) ", " width_name[key] " = " columns[key] }
 
 # Long names of files may go on in the next line after each "_": a zero-width space says so.
 function may_break(name) {

@@ -1,5 +1,5 @@
 # rows.awk - measured rows by the names of their columns, and where those that are used come from.
-# Needs csv.awk and sorted.awk. Every table of report/tables and every number of report/values is made with it.
+# Needs csv.awk, operation.awk and sorted.awk. Every table of report/tables and every number of report/values is made with it.
 #
 # After this, a rule of a table sees one row of a CSV file at a time, and no line of limits.tsv and published.tsv.
 
@@ -37,6 +37,9 @@ FNR == 1 {
 }
 {
     if (csv_split($0, cell) != width) stop(FILENAME ":" FNR ": not the " width " cells of the first line")
+    if (!(operation() in is_operation)) num_operations++
+    is_operation[operation()] = 1
+    common_width = num_operations == 1 ? width_of(operation()) : "width" # as headings call it
 }
 
 # The cell of a column.
@@ -51,6 +54,9 @@ function number(name,    text) {
         stop(FILENAME ":" FNR ": " name " is no number: '" text "'")
     return text + 0
 }
+
+# The operation that the row is of.
+function operation() { return operation_of(cell, at) }
 
 # Where the row comes from, in one string; use() takes it when a number of the row is shown.
 function provenance(    machine) {

@@ -4,7 +4,7 @@
 END {
     if (of == "") of = "lab99"
     if (!(of in is_known)) nothing(of)
-    printf "| %s | N | %s, us | default, us | best, us (which) |", sparse ? "sparsity" : "matrix", heading(of)
+    printf "| %s | %s | %s, us | default, us | best, us (which) |", sparse ? "sparsity" : "matrix", common_width, heading(of)
     if ("dense" in is_known) printf " dense, us |"
     if ("tf32" in is_known) printf " dense TF32, us |"
     print " over default | over best |" ("dense" in is_known ? " over dense |" : "")

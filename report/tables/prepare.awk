@@ -12,7 +12,7 @@ function paid(other,    saved, cost) {
 END {
     if (of == "") of = "lab99"
     if (!(of in is_known)) nothing(of)
-    printf "| matrix | N | prepare of %s, ms | its product, ms | prepare, in products |", heading(of)
+    printf "| matrix | %s | prepare of %s, ms | its product, ms | prepare, in products |", common_width, heading(of)
     print " best of cuSPARSE | its prepare, ms | runs to be ahead of default | runs to be ahead of best |"
     print "|---|---:|---:|---:|---:|---|---:|---:|---:|"
     for (i = 1; i <= num_problems; i++) {

@@ -19,7 +19,7 @@ function line(lab, of_kind, of_width,    who) {
 END {
     if (!num_problems) nothing("plain runs beside the vendor")
     if (labs == "") for (l = 1; l <= last_lab; l++) if (("lab" l) in is_known) labs = labs (labs ? "," : "") l
-    print "| lab | problems | N | cases | over best | least, on | most | ahead | over default | ahead |" \
+    print "| lab | problems | " common_width " | cases | over best | least, on | most | ahead | over default | ahead |" \
         (dense ? " over dense | ahead |" : "")
     print "|---:|---|---:|---:|---:|---|---:|---:|---:|---:|" (dense ? "---:|---:|" : "")
     for (i = 1; i <= num_problems; i++)

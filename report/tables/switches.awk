@@ -43,7 +43,7 @@ is_swept() && get("lab") == lab {
 
 END {
     if (!num_groups) nothing("lab " lab " with --sweep and all switches on but one")
-    line = "| model | N |"
+    line = "| model | " common_width " |"
     rule = "|---|---:|"
     for (s = 1; s <= switches; s++) {
         line = line " " name[s] "=" off_value[name[s]] " instead of " on[name[s]] " |"

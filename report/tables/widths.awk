@@ -6,17 +6,17 @@ END {
     line = "|---|"
     printf "| matrix |"
     for (w = 1; w <= num_widths; w++) {
-        printf " N = %s, us | over %s |", widths[w], heading(over)
+        printf " %s = %s, us | over %s |", common_width, widths[w], heading(over)
         line = line "---:|---:|"
     }
     print "\n" line
     for (i = 1; i <= num_problems; i++) {
         split(problems[i], part, SUBSEP)
-        if (!((problems[i], of) in time) || (part[1], part[3]) in shown) continue
-        shown[part[1], part[3]]
+        if (!((problems[i], of) in time) || (part[1], part[3], part[4]) in shown) continue
+        shown[part[1], part[3], part[4]]
         printf "| %s |", label[problems[i]]
         for (w = 1; w <= num_widths; w++) {
-            key = part[1] SUBSEP widths[w] SUBSEP part[3]
+            key = part[1] SUBSEP widths[w] SUBSEP part[3] SUBSEP part[4]
             own = time_of(key, of)
             other = time_of(key, over)
             printf " %s | %s |", us(own), !own ? "-" : other ? show_ratio(other / own) : "not measured"

@@ -106,33 +106,33 @@ AWK
 }
 
 @test "rows go to the folder of the GPU, a file a purpose, and are kept the next time" {
-    plan '# why' 'graphs.csv 10 lab1 set:pair 1,2' 'other.csv 2.5 lab1 a 1 --runs 5'
+    plan '# why' 'spmm-graphs.csv 10 lab1 set:pair 1,2' 'spmm-other.csv 2.5 lab1 a 1 --runs 5'
     run -0 --separate-stderr bench
     [[ $output == "bench: 5 cells done, 0 kept, 0 of them failed, in "*": $rows" ]]
     [ "${#stderr_lines[@]}" -eq 2 ] # a line a run, as this is no terminal
-    [[ ${stderr_lines[0]} == "bench: 4/5 graphs.csv: lab1 set:pair 1,2"*", took "*" s of "*", about "*" left" ]]
-    diff <(cells "$rows/graphs.csv") - <<'END'
+    [[ ${stderr_lines[0]} == "bench: 4/5 spmm-graphs.csv: lab1 set:pair 1,2"*", took "*" s of "*", about "*" left" ]]
+    diff <(cells "$rows/spmm-graphs.csv") - <<'END'
 a 1 abc 1 ok 
 a 2 abc 1 ok 
 b 1 abc 1 ok 
 b 2 abc 1 ok 
 END
-    [ "$(cut -d, -f 13 "$rows/other.csv" | tail -n 1)" = runs=5 ]
+    [ "$(cut -d, -f 13 "$rows/spmm-other.csv" | tail -n 1)" = runs=5 ]
     [ "$(cat runs)" = $'set:pair 1 2\na 1' ]
     run -0 bench
     [[ $output == *"0 cells done, 5 kept"* ]]
-    plan 'graphs.csv 10 lab1 set:pair 1,2,3' 'graphs.csv 10 lab1 a 1 --runs 5'
+    plan 'spmm-graphs.csv 10 lab1 set:pair 1,2,3' 'spmm-graphs.csv 10 lab1 a 1 --runs 5'
     run -0 bench
     [ "$(tail -n 2 runs)" = $'set:pair 3\na 1' ] # other widths, and other flags
-    [ "$(echo "$rows"/*)" = "$rows/graphs.csv $rows/other.csv" ]
+    [ "$(echo "$rows"/*)" = "$rows/spmm-graphs.csv $rows/spmm-other.csv" ]
 }
 
 @test "the datasets of a job are one run; where that fails, or some have rows, each is its own" {
-    plan 'x.csv 9 lab1 set:mixed 1,2'
+    plan 'spmm-x.csv 9 lab1 set:mixed 1,2'
     run -4 --separate-stderr bench
     [[ $output == *"6 cells done, 0 kept, 1 of them failed"* ]]
     [ "$(cat runs)" = $'set:mixed 1 2\na 1 2\ndies 1 2\nb 1 2' ]
-    diff <(cells "$rows/x.csv" | cut -d' ' -f 1-5) - <<'END'
+    diff <(cells "$rows/spmm-x.csv" | cut -d' ' -f 1-5) - <<'END'
 a 1 abc 1 ok
 a 2 abc 1 ok
 dies 1 abc 1 ok
@@ -140,41 +140,41 @@ dies 2 abc  error
 b 1 abc 1 ok
 b 2 abc 1 ok
 END
-    plan 'x.csv 1 lab1 a 3' 'y.csv 1 lab1 b 1'
+    plan 'spmm-x.csv 1 lab1 a 3' 'spmm-y.csv 1 lab1 b 1'
     run -0 bench
     rm runs
-    plan 'x.csv 1 lab1 set:pair 3' 'y.csv 1 lab1 set:pair 1'
+    plan 'spmm-x.csv 1 lab1 set:pair 3' 'spmm-y.csv 1 lab1 set:pair 1'
     run -0 bench
     [ "$(cat runs)" = $'b 3\na 1' ]
 }
 
 @test "where a run of all datasets ends well but lacks a cell, the others count as done" {
-    plan 'x.csv 100 lab1 set:gap 1,2'
+    plan 'spmm-x.csv 100 lab1 set:gap 1,2'
     run -4 --separate-stderr bench
     [[ $output == *"4 cells done, 0 kept, 1 of them failed"* ]]
-    [[ ${stderr_lines[0]} == "bench: 4/4 x.csv: lab1 gap 2: wrote no row, "*" of 25, about 0 s left" ]]
+    [[ ${stderr_lines[0]} == "bench: 4/4 spmm-x.csv: lab1 gap 2: wrote no row, "*" of 25, about 0 s left" ]]
     [ "$(cat runs)" = $'set:gap 1 2\ngap 2' ]
 }
 
 @test "another commit or GPU is measured again, in place of the rows before" {
-    plan 'x.csv 1 lab1 set:pair 1'
+    plan 'spmm-x.csv 1 lab1 set:pair 1'
     bench
     COMMIT=def TIME=2 bench
-    [ "$(cells "$rows/x.csv")" = $'a 1 def 2 ok \nb 1 def 2 ok ' ]
-    sed -i 's/NVIDIA Fake 1/NVIDIA Fake 0/' "$rows/x.csv"
+    [ "$(cells "$rows/spmm-x.csv")" = $'a 1 def 2 ok \nb 1 def 2 ok ' ]
+    sed -i 's/NVIDIA Fake 1/NVIDIA Fake 0/' "$rows/spmm-x.csv"
     COMMIT=def run -0 bench
     [[ $output == *"2 cells done, 0 kept"* ]]
 }
 
 @test "what a run has not come back with is a row, and is run again with RETRY=1 alone" {
-    plan 'x.csv 1 lab1 dies 1,2,3' 'x.csv 1 lab1 full 1,2' 'x.csv 1 lab1 a 1'
+    plan 'spmm-x.csv 1 lab1 dies 1,2,3' 'spmm-x.csv 1 lab1 full 1,2' 'spmm-x.csv 1 lab1 a 1'
     run -4 --separate-stderr bench
     [[ $stderr == *"dies 1,2,3: ended with status 137 after "* ]]
     [[ $output == *"6 cells done, 0 kept, 2 of them failed"* ]]
-    cells "$rows/x.csv" | grep -qx 'dies 2 abc  error ended with status 137 after [0-9]* s'
-    cells "$rows/x.csv" | grep -qx 'full 2 abc  oom ended with status 5 after [0-9]* s: lab1: no room'
-    [ "$(cells "$rows/x.csv" | grep -c ' ok $')" -eq 4 ] # the widths before and behind, and what follows
-    grep -q 'dies.*,NVIDIA Fake 1,5.0,13.0,' "$rows/x.csv"
+    cells "$rows/spmm-x.csv" | grep -qx 'dies 2 abc  error ended with status 137 after [0-9]* s'
+    cells "$rows/spmm-x.csv" | grep -qx 'full 2 abc  oom ended with status 5 after [0-9]* s: lab1: no room'
+    [ "$(cells "$rows/spmm-x.csv" | grep -c ' ok $')" -eq 4 ] # the widths before and behind, and what follows
+    grep -q 'dies.*,NVIDIA Fake 1,5.0,13.0,' "$rows/spmm-x.csv"
     rm runs
     run -0 bench
     [[ $output == *"0 cells done, 6 kept"* ]]
@@ -182,74 +182,74 @@ END
     sed -i 's/dies.2/never/' programs/lab1
     RETRY=1 run -5 bench
     [ "$(cat runs)" = $'dies 2\nfull 2' ]
-    cells "$rows/x.csv" | grep -qx 'dies 2 abc 1 ok '
+    cells "$rows/spmm-x.csv" | grep -qx 'dies 2 abc 1 ok '
 }
 
 @test "a run that takes too long is stopped" {
-    plan 'x.csv 1 lab1 sleeps 1,2'
+    plan 'spmm-x.csv 1 lab1 sleeps 1,2'
     LIMIT=0.5 run -4 bench
-    cells "$rows/x.csv" | grep -qx 'sleeps 1 abc 1 ok '
-    cells "$rows/x.csv" | grep -qx 'sleeps 2 abc  error stopped after 0.5 s'
+    cells "$rows/spmm-x.csv" | grep -qx 'sleeps 1 abc 1 ok '
+    cells "$rows/spmm-x.csv" | grep -qx 'sleeps 2 abc  error stopped after 0.5 s'
 }
 
 @test "interrupted: what is measured stays, the rest is run the next time" {
-    plan 'x.csv 1 lab1 a 1' 'x.csv 1 lab1 sleeps 1,2,3' 'x.csv 1 lab1 b 1'
+    plan 'spmm-x.csv 1 lab1 a 1' 'spmm-x.csv 1 lab1 sleeps 1,2,3' 'spmm-x.csv 1 lab1 b 1'
     start_bench
     run -4 bench
     [[ $output == "bench: $rows: another bench is measuring" ]]
     stop_bench
-    [ "$(cells "$rows/x.csv")" = $'a 1 abc 1 ok \nsleeps 1 abc 1 ok ' ]
-    [ "$(echo "$rows"/*)" = "$rows/x.csv" ]
+    [ "$(cells "$rows/spmm-x.csv")" = $'a 1 abc 1 ok \nsleeps 1 abc 1 ok ' ]
+    [ "$(echo "$rows"/*)" = "$rows/spmm-x.csv" ]
     sed -i 's/sleeps.2/never/' programs/lab1
     run -0 bench
     [ "$(tail -n 2 runs)" = $'sleeps 2 3\nb 1' ]
 }
 
 @test "interrupted where a job runs dataset by dataset: no other starts" {
-    plan 'x.csv 1 lab1 set:slow 1,2' 'x.csv 1 lab1 a 1'
+    plan 'spmm-x.csv 1 lab1 set:slow 1,2' 'spmm-x.csv 1 lab1 a 1'
     start_bench
     stop_bench
     [ "$(cat runs)" = $'set:slow 1 2\ndies 1 2\nsleeps 1 2' ]
-    [ "$(cells "$rows/x.csv" | cut -d' ' -f 1-5)" = $'dies 1 abc 1 ok\ndies 2 abc  error\nsleeps 1 abc 1 ok' ]
+    [ "$(cells "$rows/spmm-x.csv" | cut -d' ' -f 1-5)" = $'dies 1 abc 1 ok\ndies 2 abc  error\nsleeps 1 abc 1 ok' ]
 }
 
 @test "a wrong result is a row without a time, and the exit code says so" {
-    plan 'x.csv 1 lab1 wrong 1' 'x.csv 1 lab1 a 1'
+    plan 'spmm-x.csv 1 lab1 wrong 1' 'spmm-x.csv 1 lab1 a 1'
     run -1 bench
-    [ "$(cells "$rows/x.csv")" = $'wrong 1 abc  wrong never written\na 1 abc 1 ok ' ]
+    [ "$(cells "$rows/spmm-x.csv")" = $'wrong 1 abc  wrong never written\na 1 abc 1 ok ' ]
 }
 
 @test "where there is no data, there are no rows, and the others are measured" {
-    plan 'x.csv 1 lab1 unknown 1' 'x.csv 1 lab1 absent 1' 'x.csv 1 lab1 a 1'
+    plan 'spmm-x.csv 1 lab1 unknown 1' 'spmm-x.csv 1 lab1 absent 1' 'spmm-x.csv 1 lab1 a 1'
     run -3 --separate-stderr bench
     [[ $stderr == *"plan:1: left out: lab1: unknown: no such dataset"* ]]
     [[ $output == *"bench: 1 cells done,"*"of 2 lines or datasets there is no data here"* ]]
-    [ "$(cells "$rows/x.csv")" = 'a 1 abc 1 ok ' ]
+    [ "$(cells "$rows/spmm-x.csv")" = 'a 1 abc 1 ok ' ]
 }
 
 @test "rows of edited sources stay out of report/results, and are never kept" {
-    plan 'x.csv 1 lab1 a 1'
+    plan 'spmm-x.csv 1 lab1 a 1'
     COMMIT=abc-dirty run -2 bench
     [[ $output == "bench: sources without a commit (abc-dirty): commit them, or measure elsewhere with RESULTS=build/results" ]]
     [ ! -e report ]
     COMMIT=abc-dirty RESULTS=elsewhere bench
-    plan 'x.csv 1 lab1 set:pair 1'
+    plan 'spmm-x.csv 1 lab1 set:pair 1'
     COMMIT=abc-dirty RESULTS=elsewhere run -0 bench
     [[ $output == *"2 cells done, 0 kept"* ]]
     [ "$(cat runs)" = $'a 1\nset:pair 1' ] # once, though there are rows of such a commit now
-    [ -e elsewhere/fake_1/x.csv ]
+    [ -e elsewhere/fake_1/spmm-x.csv ]
 }
 
 @test "a dry run says what would be done, and does nothing" {
-    plan 'x.csv 100 lab1 set:pair 1,2'
+    plan 'spmm-x.csv 100 lab1 set:pair 1,2'
     plan_all=$(cat plan)
-    plan 'x.csv 1 lab1 a 1'
+    plan 'spmm-x.csv 1 lab1 a 1'
     bench
     echo "$plan_all" >plan
     rm runs
     run -0 "$ROOT/scripts/bench" plan programs --dry-run
-    [[ ${lines[0]} =~ ^" "+"1 to do "+"1 kept "+"25 s  x.csv "+"lab1 a 2 "*$ ]]
-    [[ ${lines[1]} =~ ^" "+"2 to do "+"0 kept "+"50 s  x.csv "+"lab1 b 1,2 "*$ ]]
+    [[ ${lines[0]} =~ ^" "+"1 to do "+"1 kept "+"25 s  spmm-x.csv "+"lab1 a 2 "*$ ]]
+    [[ ${lines[1]} =~ ^" "+"2 to do "+"0 kept "+"50 s  spmm-x.csv "+"lab1 b 1,2 "*$ ]]
     [ "${lines[2]}" = "3 cells to do, 1 kept, about 75 s" ]
     [ ! -e runs ]
     NO_DEVICE=1 run -0 "$ROOT/scripts/bench" plan programs --dry-run
@@ -257,7 +257,7 @@ END
 }
 
 @test "no GPU: one line, and 77" {
-    plan 'x.csv 1 lab1 a 1'
+    plan 'spmm-x.csv 1 lab1 a 1'
     NO_DEVICE=1 run -77 bench
     [[ $output == "bench: needs a GPU (no device: none at all); "*"make report"* && ${#lines[@]} -eq 1 ]]
     BACKEND=simt run -77 bench
@@ -266,11 +266,11 @@ END
 }
 
 @test "ONLY: the lines of the plan in which it is found" {
-    plan 'x.csv 1 lab1 a 1' 'y.csv 1 lab1 b 1'
-    export ONLY='^y'
+    plan 'spmm-x.csv 1 lab1 a 1' 'spmm-y.csv 1 lab1 b 1'
+    export ONLY='^spmm-y'
     run -0 "$ROOT/scripts/bench" plan programs --dry-run
-    [[ ${lines[0]} == *"y.csv"*"lab1 b 1"* ]]
-    [[ $output != *x.csv* ]]
+    [[ ${lines[0]} == *"spmm-y.csv"*"lab1 b 1"* ]]
+    [[ $output != *spmm-x.csv* ]]
     ONLY=z
     run -2 bench
     [ "$output" = 'bench: plan: no job with "z" in it' ]
@@ -278,34 +278,37 @@ END
 
 @test "plans that cannot be run: the line is named, and nothing is done" {
     local line
-    for line in 'x.csv lab1 a 1' 'x.csv 0x lab1 a 1' '../x.csv 1 lab1 a 1' 'x.csv 1 lab1 a' 'x.csv 1 lab1 a 1,' \
-        'x.csv 1 bench a 1'; do
-        plan '# a comment' 'x.csv 1 lab1 a 1' "$line"
+    for line in 'spmm-x.csv lab1 a 1' 'spmm-x.csv 0x lab1 a 1' '../x.csv 1 lab1 a 1' 'spmm-x.csv 1 lab1 a' 'spmm-x.csv 1 lab1 a 1,' \
+        'spmm-x.csv 1 bench a 1'; do
+        plan '# a comment' 'spmm-x.csv 1 lab1 a 1' "$line"
         run -2 bench
         [ "$output" = "bench: plan:3: expected FILE.csv SECONDS labK DATASET N,... [OPTION...]" ]
     done
     plan '# nothing'
     run -2 bench
     [ "$output" = "bench: plan: no jobs" ]
-    plan 'x.csv 1 lab1 set:pair 1' 'x.csv 1 lab1 b 1,2'
+    plan 'spmm-x.csv 1 lab1 set:pair 1' 'spmm-x.csv 1 lab1 b 1,2'
     run -2 bench
-    [ "$output" = "bench: plan:2: measures b at N = 1 for x.csv as line 1 does" ]
-    plan 'x.csv 1 lab1 usage 1'
+    [ "$output" = "bench: plan:2: measures b at N = 1 for spmm-x.csv as line 1 does" ]
+    plan 'spmm-x.csv 1 lab1 usage 1'
     run -2 bench
     [ "$output" = "bench: plan:1: lab1: unknown option" ]
-    plan 'x.csv 1 lab2 a 1'
+    plan 'spmm-x.csv 1 lab2 a 1'
     run -2 bench
     [[ $output == "bench: plan:1: no program programs/lab2"* ]]
     [ ! -e runs ]
-    plan 'x.csv 1 lab1 a 1' 'x.csv 1 lab1 many 1' # found out when it is its turn
+    plan 'spmm-x.csv 1 lab1 a 1' 'spmm-x.csv 1 lab1 many 1' # found out when it is its turn
     run -2 bench
     [ "${lines[-1]}" = "bench: plan:2: lab1: more than 512 settings" ]
-    [ "$(cells "$rows/x.csv")" = 'a 1 abc 1 ok ' ]
+    [ "$(cells "$rows/spmm-x.csv")" = 'a 1 abc 1 ok ' ]
     sed "s/\\\$COMMIT/older/" programs/lab1 >programs/lab2
     chmod +x programs/lab2
-    plan 'x.csv 1 lab1 a 1' 'x.csv 1 lab2 b 1'
+    plan 'spmm-x.csv 1 lab1 a 1' 'spmm-x.csv 1 lab2 b 1'
     run -2 bench
     [[ $output == "bench: programs of two commits, abc and older: build them again" ]]
+    plan 'spmm-x.csv 1 lab1 a 1' 'sddmm.csv 1 lab1 b 1'
+    run -2 bench
+    [ "$output" = "bench: plan:2: sddmm.csv would hold rows of spmm: name it spmm.csv or spmm-PURPOSE.csv" ]
     run -2 "$ROOT/scripts/bench" fast programs
     [ "$output" = "bench: PLAN=fast: no such plan" ]
 }
@@ -322,7 +325,8 @@ END
             whole=${whole%/*}
         done
     done < <(awk -f scripts/bench-plan.awk report/plans/quick)
-    for file in report/results/*/spmm*.csv; do
+    for file in $(scripts/operations | sed 's,\([^ ]*\) .*,report/results/*/\1*.csv,'); do
+        [ -e "$file" ] || continue # an operation without rows
         cat report/plans/* | grep -q "^$(basename "$file") "
     done
 }
@@ -340,12 +344,12 @@ END
 }
 
 @test "a file of something else is left alone" {
-    plan 'x.csv 1 lab1 a 1'
+    plan 'spmm-x.csv 1 lab1 a 1'
     mkdir -p "$rows"
-    echo 'name,grade' >"$rows/x.csv"
+    echo 'name,grade' >"$rows/spmm-x.csv"
     run -2 bench
-    [ "$output" = "bench: $rows/x.csv: no rows of this suite" ]
-    [ "$(cat "$rows/x.csv")" = 'name,grade' ]
+    [ "$output" = "bench: $rows/spmm-x.csv: no rows of this suite" ]
+    [ "$(cat "$rows/spmm-x.csv")" = 'name,grade' ]
 }
 
 @test "merged rows: others keep their place and their text, columns go by name" {
@@ -402,6 +406,14 @@ schema,operation,lab,contender,dataset,N,precision,l2,seed,flags,median_ms,bound
 2,spmm,3,one,b,1,fp32,warm,1,,5,,,
 2,spmm,3,one,a,1,fp32,warm,1,,5,,,
 END
+}
+
+@test "merged rows of two operations: those of the one never take the place of the other's" {
+    header=schema,operation,contender,dataset,N,precision,l2,seed,flags,median_ms
+    printf '%s\n' $header 2,spmm,one,a,32,fp32,warm,1,,5 >old.csv
+    printf '%s\n' $header 2,sddmm,one,a,32,fp32,warm,1,,7 >new.csv
+    "$ROOT/scripts/merge-rows" old.csv new.csv
+    [ "$(cat old.csv)" = $header$'\n2,spmm,one,a,32,fp32,warm,1,,5\n2,sddmm,one,a,32,fp32,warm,1,,7' ]
 }
 
 @test "rows whose columns are not those of the file, which would lose cells, are not merged" {

@@ -42,17 +42,17 @@ END
 0,vendor X,a,32,,,10,0,ok
 END
     run -0 scripts/compare "$old" "$new"
-    says "lab1 one a 32 fp32 10 12 0.833 slower"
-    says "lab1 one a 256 fp32 10 8 1.250 faster"
-    says "lab2 two a 32 fp32 4 2 2.000 faster" # the rule has chosen another setting: the same case
+    says "spmm lab1 one a 32 fp32 10 12 0.833 slower"
+    says "spmm lab1 one a 256 fp32 10 8 1.250 faster"
+    says "spmm lab2 two a 32 fp32 4 2 2.000 faster" # the rule has chosen another setting: the same case
     [[ $output != *"one"*" b "* && $output != *"vendor X"* ]] # 4.2 is within 3 and 3, 1.5 % are nothing
-    says "lab1 4 rows: 2 same, 1 faster, 1 slower; old over new 0.922"
-    says "vendor 1 rows: 1 same; old over new 1.000"
+    says "spmm lab1 4 rows: 2 same, 1 faster, 1 slower; old over new 0.922"
+    says "spmm vendor 1 rows: 1 same; old over new 1.000"
     says "all 6 rows: 3 same, 2 faster, 1 slower, 0 status, 0 new, 0 gone"
     run -0 scripts/compare --all "$old" "$new"
-    says "lab1 one b 32 fp32 10 14.2 0.704 same"
-    [ "$(grep -c '^lab1 one\|^lab2 two\|^vendor X' <<<"$output")" -eq 6 ]
-    [[ $(sed -n 2p <<<"$output") == "lab1 one "*" 32 "* && $(sed -n 7p <<<"$output") == "vendor X"* ]]
+    says "spmm lab1 one b 32 fp32 10 14.2 0.704 same"
+    [ "$(grep -c ' lab1 one\| lab2 two\| vendor X' <<<"$output")" -eq 6 ]
+    [[ $(sed -n 2p <<<"$output") == "spmm     lab1 one "*" 32 "* && $(sed -n 7p <<<"$output") == "spmm     vendor X"* ]]
     shuffled=$BATS_TEST_TMPDIR/shuffled.csv
     { echo "$header" && tail -n +2 "$new" | tac; } >"$shuffled"
     [ "$(scripts/compare --all "$old" "$shuffled")" = "$output" ]
@@ -73,12 +73,24 @@ END
 END
     sed -i 's/c,real/c,stand-in/' "$new"
     run -0 scripts/compare "$old" "$new"
-    says "lab1 one a 32 fp32 10 5 2.000 faster [bench-only;sweep;C=1 D=2]"
-    says "lab1 one b 32 fp32 10 - - gone"
-    says "lab1 one b 32 fp32 - 10 - new [runs=5]"
-    says "lab1 one c 32 fp32 10 - - gone"
-    says "lab1 one c (stand-in) 32 fp32 - 10 - new"
+    says "spmm lab1 one a 32 fp32 10 5 2.000 faster [bench-only;sweep;C=1 D=2]"
+    says "spmm lab1 one b 32 fp32 10 - - gone"
+    says "spmm lab1 one b 32 fp32 - 10 - new [runs=5]"
+    says "spmm lab1 one c 32 fp32 10 - - gone"
+    says "spmm lab1 one c (stand-in) 32 fp32 - 10 - new"
     says "all 6 rows: 1 same, 1 faster, 0 slower, 0 status, 2 new, 2 gone"
+}
+
+@test "rows of another operation are other cases, and have counts of their own" {
+    rows "$old" <<<'1,one,a,32,,,10,0,ok'
+    { sed '1s/^/operation,/; 2s/^/spmm,/' "$old" && tail -n +2 "$old" | sed 's/^/sddmm,/; s/,10,0,/,7,0,/'; } >"$new"
+    mv "$new" "$old"
+    sed '/^sddmm/s/,7,/,14,/' "$old" >"$new"
+    run -0 scripts/compare --all "$old" "$new"
+    says "sddmm lab1 one a 32 fp32 7 14 0.500 slower"
+    says "spmm lab1 one a 32 fp32 10 10 1.000 same"
+    says "sddmm lab1 1 rows: 1 slower; old over new 0.500"
+    says "spmm lab1 1 rows: 1 same; old over new 1.000"
 }
 
 @test "a result that is no longer right, or right again, is said; without a time there is no ratio" {
@@ -93,9 +105,9 @@ END
 1,one,c,32,,,,,oom
 END
     run -0 scripts/compare "$old" "$new"
-    says "lab1 one a 32 fp32 10 - - ok -> wrong"
-    says "lab1 one b 32 fp32 - 10 - wrong -> ok"
-    says "lab1 3 rows: 1 same, 2 status"
+    says "spmm lab1 one a 32 fp32 10 - - ok -> wrong"
+    says "spmm lab1 one b 32 fp32 - 10 - wrong -> ok"
+    says "spmm lab1 3 rows: 1 same, 2 status"
 }
 
 @test "other machines are said, the same one is not" {

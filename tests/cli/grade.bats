@@ -196,7 +196,7 @@ answer() {
         grade 1 "$mine" --rubric "$small"
         echo "$file $bug: $output"
         [ "$(points '.name == "build"')" = 10 ]
-        [ "$(points '.name | startswith("correct shapes")')" = 0 ]
+        [ "$(points '.name | startswith("correct spmm shapes")')" = 0 ]
     done
 }
 

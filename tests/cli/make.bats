@@ -397,7 +397,9 @@ END
     [[ $output == *"+++ labs/06_roma/lab.cu"* && $output != *05_split_rows* ]]
     [ "$(scripts/parent-of 6)" = 4 ]
     [ -z "$(scripts/parent-of 1)$(scripts/parent-of 98)" ]
-    [ "$(scripts/parent-of | head -n 2)" = "2 1"$'\n'"3 2" ]
+    [ "$(scripts/parent-of | head -n 2)" = "spmm 2 1"$'\n'"spmm 3 2" ]
+    [ "$(scripts/parent-of 99)" = 15 ]
+    [ "$(scripts/parent-of 99 sddmm)" = 33 ]
 }
 
 @test "diff of a lab that is not there, or grows out of none" {

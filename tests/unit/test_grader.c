@@ -162,6 +162,25 @@ static void test_a_rubric_is_read_and_mistakes_are_named(void **state)
     }
 }
 
+static void test_a_test_is_of_the_operation_named_above_it(void **state)
+{
+    (void)state;
+    static rubric p;
+    char path[200];
+    error_text error;
+    write_file("grade.tsv",
+               "5 build\noperation sddmm\n5 correct shapes 1\noperation\tspmm\n1 answered\n", path);
+    assert_int_equal(rubric_read(path, &p, &error), STATUS_OK);
+    assert_ptr_equal(p.tests[0].operation, operation_named("spmm"));
+    assert_ptr_equal(p.tests[1].operation, operation_named("sddmm"));
+    assert_ptr_equal(p.tests[2].operation, operation_named("spmm"));
+    write_file("grade.tsv", "5 build\noperation sddm\n", path);
+    assert_int_equal(rubric_read(path, &p, &error), STATUS_USAGE);
+    assert_non_null(
+        strstr(error.text, "grade.tsv:2: no operation 'sddm' (there are: sddmm, spmm)"));
+    assert_null(operation_named("sddm"));
+}
+
 static void test_results_are_whole_after_every_test(void **state)
 {
     (void)state;
@@ -210,6 +229,11 @@ static void test_inputs_are_the_secrets_alone(void **state)
     csr_free(&A);
     csr_free(&B);
     csr_free(&C);
+    assert_int_equal(test_input_make("pattern:rand:rows=50,deg=4", 1, &A, &error), STATUS_OK);
+    assert_null(A.values);
+    assert_int_equal(A.nnz, 200);
+    csr_free(&A);
+    assert_string_equal(test_input_name("pattern:rand:rows=50"), "pattern:rand:rows=50");
     assert_int_equal(test_input_make("shape:999", 1, &A, &error), STATUS_DATASET);
 }
 
@@ -337,6 +361,7 @@ int main(void)
         cmocka_unit_test(test_a_tie_is_a_tie_and_slower_is_slower),
         cmocka_unit_test(test_noise_earns_little),
         cmocka_unit_test(test_a_rubric_is_read_and_mistakes_are_named),
+        cmocka_unit_test(test_a_test_is_of_the_operation_named_above_it),
         cmocka_unit_test(test_results_are_whole_after_every_test),
         cmocka_unit_test(test_inputs_are_the_secrets_alone),
         cmocka_unit_test(test_a_silent_peer_is_not_waited_for),
