@@ -18,7 +18,7 @@ static __global__ void find_descents_kernel(int rows, const int *__restrict__ ro
         if (col_idx[k] <= col_idx[k - 1]) atomicOr(found, 1);
 }
 
-cudaError_t columns_ascend(const spmm_matrix *A, bool *ascend)
+cudaError_t columns_ascend(const device_csr *A, bool *ascend)
 {
     int *d_found = NULL, found = 0;
     cudaError_t error;

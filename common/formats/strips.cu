@@ -1,0 +1,217 @@
+/*
+ * strips.cu - from CSR to strips, on the GPU: find each row's share of each block, number the segments,
+ * mark where they begin, copy the columns.
+ */
+#include "formats/strips.cuh"
+
+#include "device/exec_space.cuh"
+#include "formats/ascending.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+/* Cell i is row i % rows in block i / rows: a segment, if it holds a nonzero. The arrays have a cell more,
+ * so that after a scan the last one holds the sum. */
+struct cells {
+    int rows, block_cols;
+    int64_t count;
+    const int *row_ptr, *col_idx;
+    int *first;  /* the position in CSR of the cell's first nonzero, or of where it would be */
+    int *place;  /* how many nonzeros; after the scan, the place of the first */
+    int *number; /* whether there are any; after the scan, the number of the segment */
+};
+
+struct find_first {
+    cells c;
+
+    /* Halves the row until the first column that the block has, or a later one has. */
+    __device__ void operator()(int64_t cell) const
+    {
+        const int row = (int)(cell % c.rows), column = (int)(cell / c.rows) * c.block_cols;
+        int low = c.row_ptr[row], high = column > 0 ? c.row_ptr[row + 1] : low;
+        while (low < high) {
+            const int middle = low + (high - low) / 2;
+            if (c.col_idx[middle] < column)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        c.first[cell] = low;
+    }
+};
+
+struct measure_cells {
+    cells c;
+
+    __device__ void operator()(int64_t cell) const
+    {
+        const int row = (int)(cell % c.rows);
+        const int end = cell + c.rows < c.count ? c.first[cell + c.rows] : c.row_ptr[row + 1];
+        c.place[cell] = end - c.first[cell];
+        c.number[cell] = end > c.first[cell];
+    }
+};
+
+struct list_segments {
+    cells c;
+    int *row, *offset;
+    strip *strips;
+
+    __device__ void operator()(int64_t cell) const
+    {
+        const int segment = c.number[cell], place = c.place[cell];
+        if (segment == c.number[cell + 1]) return;
+        row[segment] = (int)(cell % c.rows);
+        if (offset) offset[segment] = c.first[cell] - place;
+        atomicOr(&strips[place / STRIP].starts, 1u << place % STRIP);
+    }
+};
+
+struct count_starts {
+    const strip *strips;
+    int *before;
+
+    __device__ void operator()(int64_t s) const
+    {
+        before[s] = __popc(strips[s].starts);
+    }
+};
+
+/* Gives each strip the segment of its first place: the last one that began before, or one that begins
+ * there. Its mark is taken away, so that marks count the segments behind it. */
+struct name_first_segments {
+    strip *strips;
+    const int *before; /* segments that begin in earlier strips */
+
+    __device__ void operator()(int64_t s) const
+    {
+        const unsigned begins = strips[s].starts & 1;
+        strips[s].segment = before[s] - 1 + (int)begins;
+        strips[s].starts -= begins;
+    }
+};
+
+struct copy_columns {
+    strip_arrays d;
+    const int *col_idx;
+    int *column;
+
+    __device__ void operator()(int64_t place) const
+    {
+        const int segment = d.strips[place / STRIP].segment_of((int)place);
+        column[place] = col_idx[place + d.offset[segment]];
+    }
+};
+
+static int strips_of(int places)
+{
+    return places / STRIP + (places % STRIP != 0);
+}
+
+static cudaError_t number_cells(const cells &c, int *segments)
+{
+    const int count = (int)c.count + 1;
+    CUDA_TRY(device_parallel_for(c.count, find_first{c}, 0));
+    CUDA_TRY(device_parallel_for(c.count, measure_cells{c}, 0));
+    CUDA_TRY(device_exclusive_scan(c.place, count, 0));
+    CUDA_TRY(device_exclusive_scan(c.number, count, 0));
+    return cudaMemcpy(segments, &c.number[c.count], sizeof *segments, cudaMemcpyDeviceToHost);
+}
+
+static cudaError_t fill_strips(const device_csr *W, const cells &c, strips *s)
+{
+    const int count = strips_of(s->places);
+    strip *d_strips = NULL;
+    int *d_row = NULL, *d_offset = NULL, *d_before = NULL;
+    cudaError_t error;
+    CUDA_TRY_GOTO(error, done, allocate(ON_DEVICE, &d_strips, count));
+    s->d.strips = d_strips;
+    CUDA_TRY_GOTO(error, done, allocate(ON_DEVICE, &d_row, s->segments));
+    s->d.row = d_row;
+    if (s->blocks > 1) CUDA_TRY_GOTO(error, done, allocate(ON_DEVICE, &d_offset, s->segments));
+    s->d.offset = d_offset;
+    CUDA_TRY_GOTO(
+        error, done,
+        device_parallel_for(c.count, list_segments{c, d_row, d_offset, d_strips}, 0));
+    CUDA_TRY_GOTO(error, done, allocate(ON_DEVICE, &d_before, count));
+    CUDA_TRY_GOTO(error, done, device_parallel_for(count, count_starts{d_strips, d_before}, 0));
+    CUDA_TRY_GOTO(error, done, device_exclusive_scan(d_before, count, 0));
+    CUDA_TRY_GOTO(error, done,
+                  device_parallel_for(count, name_first_segments{d_strips, d_before}, 0));
+    s->d.column = W->d_col_idx;
+    if (s->blocks > 1) {
+        CUDA_TRY_GOTO(error, done, allocate(ON_DEVICE, &s->d_own_columns, s->places));
+        s->d.column = s->d_own_columns;
+        CUDA_TRY_GOTO(error, done,
+                      device_parallel_for(
+                          s->places, copy_columns{s->d, W->d_col_idx, s->d_own_columns}, 0));
+    }
+    CUDA_TRY_GOTO(error, done, cudaDeviceSynchronize());
+done:
+    cudaFree(d_before);
+    return error;
+}
+
+static cudaError_t fill(const device_csr *W, int block_cols, strips *s)
+{
+    cells c = {.rows = W->rows,
+               .block_cols = block_cols,
+               .count = (int64_t)s->blocks * W->rows,
+               .row_ptr = W->d_row_ptr,
+               .col_idx = W->d_col_idx};
+    cudaError_t error;
+    CUDA_TRY_GOTO(error, done, allocate(ON_DEVICE, &c.first, c.count));
+    CUDA_TRY_GOTO(error, done, allocate(ON_DEVICE, &c.place, c.count));
+    CUDA_TRY_GOTO(error, done, allocate(ON_DEVICE, &c.number, c.count));
+    CUDA_TRY_GOTO(error, done, number_cells(c, &s->segments));
+    CUDA_TRY_GOTO(error, done, fill_strips(W, c, s));
+done:
+    cudaFree(c.first);
+    cudaFree(c.place);
+    cudaFree(c.number);
+    return error;
+}
+
+cudaError_t strips_build(const device_csr *W, int blocks, strips **result)
+{
+    bool ascend = true;
+    *result = NULL;
+    if (blocks > 1) CUDA_TRY(columns_ascend(W, &ascend));
+    if (!ascend || W->rows == 0 || W->cols == 0) blocks = 1;
+    while (blocks > 1 && (int64_t)blocks * W->rows >= INT_MAX) /* cells are numbered by int */
+        blocks /= 2;
+    const int block_cols = W->cols / blocks + (W->cols % blocks != 0);
+    if (blocks > 1) blocks = W->cols / block_cols + (W->cols % block_cols != 0);
+    strips *s = (strips *)calloc(1, sizeof *s);
+    if (!s) return cudaErrorMemoryAllocation;
+    s->places = W->nnz;
+    s->blocks = blocks;
+    const cudaError_t error = fill(W, block_cols, s);
+    if (error != cudaSuccess) {
+        strips_free(s);
+        return error;
+    }
+    *result = s;
+    return cudaSuccess;
+}
+
+int strips_blocks(const strips *s)
+{
+    return s->blocks;
+}
+
+size_t strips_bytes(const strips *s)
+{
+    const size_t words = (s->d.offset ? 2 : 1) * (size_t)s->segments + s->places;
+    return words * sizeof(int) + strips_of(s->places) * sizeof(strip);
+}
+
+void strips_free(strips *s)
+{
+    if (!s) return;
+    cudaFree((void *)s->d.strips);
+    cudaFree((void *)s->d.row);
+    cudaFree((void *)s->d.offset);
+    cudaFree(s->d_own_columns);
+    free(s);
+}

@@ -1,0 +1,380 @@
+/*
+ * Lab 31 - sddmm balanced: strips of nonzeros, whatever their rows, for groups of lanes.
+ *
+ * Idea      A result is a number a nonzero, so no row need be whole: every group of lanes gets equally
+ *           many nonzeros. Loads are 16 bytes wide, and several are on their way before one is used.
+ *           The row of X stays in registers until the next segment. Eight sums, each spread over a
+ *           group, become one a lane in 7 shuffles.
+ * Changed   Lab 30's warp had a row; each lane loaded 4 bytes; a nonzero took 5 shuffles.
+ * Run       make lab31 && ./lab31 arxiv 32
+ * Watch     A strip tells where segments begin by a bit a nonzero; a list of rows takes 32.
+ */
+#include "device/byte_offset.cuh"
+#include "device/cuda_try.h"
+#include "device/half.cuh"
+#include "device/occupancy.cuh"
+#include "device/vec.cuh"
+#include "device/warp.cuh"
+#include "formats/strips.cuh"
+#include "ops/sddmm.h"
+
+#include <type_traits>
+
+constexpr int WARPS = 4, BLOCK = WARPS * WARP_SIZE;
+constexpr int BATCH = 8; /* nonzeros whose sums a group adds up together */
+
+/* Positions in sddmm_plan.tuning. */
+enum { TUNE_PIECES, TUNE_AHEAD, TUNE_SHARE, TUNE_BLOCKS };
+
+template <class H> struct product {
+    int nnz, share;      /* nonzeros of a group: 8, 16 or 32 */
+    int vectors, slices; /* of a row of X or Y */
+    unsigned row_bytes;
+    strip_arrays pattern;
+    const H *__restrict__ weights; /* NULL: all 1 */
+    const H *__restrict__ X, *__restrict__ Y;
+    H *__restrict__ D;
+};
+
+/* Warps of an SM: 32 of 64 registers, or 20 of 96, for the loads of X and Y on their way. */
+constexpr int blocks_per_sm(int ahead)
+{
+    return THREADS_PER_SM / BLOCK * (ahead > 4 ? 5 : 8) / 16;
+}
+
+/* The vectors of V features that a lane has of a row: PIECES of them, LANES apart. A row longer than
+ * that is taken in slices. Only the last vector may be missing, unless the row is SLICED. A lane without
+ * it loads the row's last one instead: a load without a condition. */
+template <class H, int V, int LANES, int PIECES, bool SLICED> struct row_part {
+    static constexpr unsigned STEP = LANES * V * sizeof(H); /* bytes from one vector to the next */
+    typedef H vectors[PIECES][V];
+    int begin, count; /* of the slice's vectors this lane's first; of the row all */
+
+    static constexpr __device__ bool sure(int k)
+    {
+        return !SLICED && k < PIECES - 1;
+    }
+    __device__ __forceinline__ bool inside(int k) const
+    {
+        return sure(k) || begin + k * LANES < count;
+    }
+
+    __device__ __forceinline__ void load(vectors &x, const H *array, size_t row_begin) const
+    {
+#pragma unroll
+        for (int k = 0; k < PIECES; k++) {
+            const int vector = sure(k) ? begin : min(begin + k * LANES, count - 1);
+            const H *const from = byte_offset(array + vector * V, row_begin);
+            load_vector(x[k], byte_offset(from, sure(k) ? k * STEP : 0));
+        }
+    }
+
+    /* This lane's part of the product of two rows. */
+    __device__ __forceinline__ float dot(const vectors &x, const vectors &y) const
+    {
+        float sum = 0;
+#pragma unroll
+        for (int k = 0; k < PIECES; k++)
+            if (inside(k))
+#pragma unroll
+                for (int v = 0; v < V; v++)
+                    sum += widen(x[k][v]) * widen(y[k][v]);
+        return sum;
+    }
+};
+
+/* Adds up eight sums over the lanes of each group, and leaves sum j in lane j; where a group has fewer
+ * lanes, in lane j % LANES, as sum[j - j % LANES]. A step keeps half of a lane's sums and sends the
+ * others away. */
+template <int LANES> static __device__ __forceinline__ void reduce_scatter(float (&sum)[BATCH])
+{
+    /* BEGIN STUDENT: 4 + 2 + 1 shuffles, and one more for each doubling of the lanes beyond 8 */
+    constexpr int KEEPERS = LANES < BATCH ? LANES : BATCH;
+#pragma unroll
+    for (int bit = KEEPERS / 2; bit > 0; bit /= 2) {
+        const bool upper = threadIdx.x & bit;
+#pragma unroll
+        for (int j = 0; j < BATCH; j++)
+            if (j % KEEPERS < 2 * bit && !(j & bit)) { /* still here, and the lower of a pair */
+                const float keep = upper ? sum[j + bit] : sum[j];
+                const float send = upper ? sum[j] : sum[j + bit];
+                sum[j] = keep + __shfl_xor_sync(FULL_MASK, send, bit);
+            }
+    }
+#pragma unroll
+    for (int distance = BATCH; distance < LANES; distance *= 2)
+        sum[0] += __shfl_xor_sync(FULL_MASK, sum[0], distance);
+    /* END STUDENT */
+}
+
+/* A group of lanes at work. Lane j % LANES holds nonzero j of a batch, and stores its result. */
+template <class H, int V, int LANES, int PIECES, int AHEAD, bool SLICED> struct lane_group {
+    static constexpr int HOLDERS = LANES < BATCH ? LANES : BATCH, HELD = BATCH / HOLDERS;
+    static constexpr int U = AHEAD / PIECES; /* nonzeros whose loads are on their way */
+    typedef row_part<H, V, LANES, PIECES, SLICED> part;
+
+    const product<H> &p;
+    strip own;
+    int column[HELD], row[HELD];
+    typename part::vectors x; /* the row of X of the last nonzero */
+
+    __device__ __forceinline__ explicit lane_group(const product<H> &product, int first)
+        : p(product), own(p.pattern.strips[min(first, p.nnz - 1) / STRIP])
+    {
+        fetch(first);
+    }
+
+    __device__ __forceinline__ int place(int at, int i) const
+    {
+        return at + i * HOLDERS + threadIdx.x % HOLDERS;
+    }
+
+    /* Loads the columns and rows of the batch at `at`. Places beyond the last repeat it. */
+    __device__ __forceinline__ void fetch(int at)
+    {
+#pragma unroll
+        for (int i = 0; i < HELD; i++) {
+            const int here = min(place(at, i), p.nnz - 1);
+            column[i] = p.pattern.column[here];
+            row[i] = p.pattern.row[own.segment_of(here)];
+        }
+    }
+
+    /* Where the row of X or Y begins that the holder of nonzero j knows. */
+    __device__ __forceinline__ size_t row_begin(const int (&held)[HELD], int j) const
+    {
+        const int number = __shfl_sync(FULL_MASK, held[j / HOLDERS], j % HOLDERS, LANES);
+        return (size_t)(unsigned)number * p.row_bytes;
+    }
+
+    /* Adds this lane's parts of nonzeros first .. first + U - 1 of the batch. Bit j of fresh: nonzero j
+     * has another row of X than the one before. */
+    __device__ __forceinline__ void add_products(const part &mine, int first, unsigned fresh,
+                                                 float (&sum)[BATCH])
+    {
+        /* BEGIN STUDENT: load U rows of Y, and new rows of X, before any of them is used */
+        typename part::vectors y[U], next[U];
+#pragma unroll
+        for (int u = 0; u < U; u++)
+            mine.load(y[u], p.Y, row_begin(column, first + u));
+        if (!__any_sync(FULL_MASK, fresh >> first & ((1u << U) - 1))) {
+#pragma unroll
+            for (int u = 0; u < U; u++)
+                sum[first + u] += mine.dot(x, y[u]);
+            return;
+        }
+#pragma unroll
+        for (int u = 0; u < U; u++) {
+            const size_t begin = row_begin(row, first + u);
+            if (fresh >> (first + u) & 1) mine.load(next[u], p.X, begin);
+        }
+#pragma unroll
+        for (int u = 0; u < U; u++) {
+            if (fresh >> (first + u) & 1) memcpy(x, next[u], sizeof x);
+            sum[first + u] += mine.dot(x, y[u]);
+        }
+        /* END STUDENT */
+    }
+
+    /* Computes the sums of the batch at `at`, each spread over the group. */
+    __device__ __forceinline__ void multiply(unsigned fresh, float (&sum)[BATCH])
+    {
+        const int lane = threadIdx.x % LANES;
+        if constexpr (SLICED) {
+#pragma unroll 1
+            for (int slice = 0; slice < p.slices; slice++) {
+                const part mine = {slice * LANES * PIECES + lane, p.vectors};
+#pragma unroll
+                for (int j = 0; j < BATCH; j += U)
+                    add_products(mine, j, fresh | 1, sum); /* x holds another slice */
+            }
+        } else {
+            const part mine = {lane, p.vectors};
+#pragma unroll
+            for (int j = 0; j < BATCH; j += U)
+                add_products(mine, j, fresh, sum);
+        }
+    }
+
+    /* Multiplies this lane's results by their weights and stores them. */
+    __device__ __forceinline__ void store(int at, const float (&sum)[BATCH]) const
+    {
+        if (threadIdx.x % LANES >= HOLDERS) return;
+#pragma unroll
+        for (int i = 0; i < HELD; i++) {
+            int z = place(at, i);
+            if (z >= p.nnz) return;
+            if (p.pattern.offset) z += p.pattern.offset[own.segment_of(z)];
+            const float weight = p.weights ? widen(p.weights[z]) : 1;
+            const H result[1] = {narrow<H>(weight * sum[i * HOLDERS])};
+            store_vector_streaming(&p.D[z], result);
+        }
+    }
+};
+
+template <class H, int V, int LANES, int PIECES, int AHEAD, bool SLICED>
+static __global__ void __launch_bounds__(BLOCK, blocks_per_sm(AHEAD))
+    sddmm_balanced_kernel(const __grid_constant__ product<H> p)
+{
+    const int first = (blockIdx.x * (BLOCK / LANES) + threadIdx.x / LANES) * p.share;
+    if (!__any_sync(FULL_MASK, first < p.nnz)) return; /* the others shuffle together */
+    lane_group<H, V, LANES, PIECES, AHEAD, SLICED> group(p, first);
+    unsigned fresh = 1; /* there is no row of X yet */
+    for (int at = first; at < first + p.share; at += BATCH) {
+        float sum[BATCH] = {};
+        group.multiply(fresh | group.own.starts >> at % STRIP, sum);
+        reduce_scatter<LANES>(sum);
+        group.store(at, sum);
+        group.fetch(at + BATCH);
+        fresh = 0;
+    }
+}
+
+/* ---- which instance ---------------------------------------------------------------------------- */
+
+/* How a group takes a row of K features: by the widest loads that suit its length. */
+struct group_shape {
+    int vector, lanes, pieces; /* features of a load, lanes, loads of a lane */
+    bool sliced;
+};
+
+static group_shape shape_of(int K, size_t element, int pieces)
+{
+    int vector = 16 / (int)element, lanes;
+    while (K % vector)
+        vector /= 2;
+    const int vectors = K / vector;
+    if (vector * element < 16) return {vector, vectors <= 16 ? 8 : WARP_SIZE, 2, true};
+    for (;; pieces /= 2) {
+        for (lanes = 4; lanes < WARP_SIZE && lanes * pieces < vectors;)
+            lanes *= 2;
+        if (pieces == 1 || lanes * (pieces - 1) < vectors) break; /* a lane has all but the last */
+    }
+    return {vector, lanes, pieces, lanes * pieces < vectors};
+}
+
+template <class H> using sddmm_kernel = void (*)(product<H>);
+
+template <class H, int LANES, int PIECES> static sddmm_kernel<H> wide_kernel(int ahead)
+{
+    constexpr int V = 16 / sizeof(H);
+    return ahead == 4 ? sddmm_balanced_kernel<H, V, LANES, PIECES, 4, false>
+                      : sddmm_balanced_kernel<H, V, LANES, PIECES, 8, false>;
+}
+
+template <class H, int LANES> static sddmm_kernel<H> wide_kernel(int pieces, int ahead)
+{
+    return pieces == 1   ? wide_kernel<H, LANES, 1>(ahead)
+           : pieces == 2 ? wide_kernel<H, LANES, 2>(ahead)
+                         : wide_kernel<H, LANES, 4>(ahead);
+}
+
+/* Rows that are longer than a group, or begin at no multiple of 16 bytes. */
+template <class H, int V> static sddmm_kernel<H> sliced_kernel(int lanes)
+{
+    return lanes == 8 ? sddmm_balanced_kernel<H, V, 8, 2, 8, true>
+                      : sddmm_balanced_kernel<H, V, WARP_SIZE, 2, 8, true>;
+}
+
+template <class H> static sddmm_kernel<H> kernel_of(const group_shape &shape, int ahead)
+{
+    switch (shape.vector * sizeof(H)) {
+    case 8: return sliced_kernel<H, 8 / sizeof(H)>(shape.lanes);
+    case 4: return sliced_kernel<H, 4 / sizeof(H)>(shape.lanes);
+    case 2: return sliced_kernel<H, 1>(shape.lanes);
+    }
+    return shape.sliced        ? sliced_kernel<H, 16 / sizeof(H)>(shape.lanes)
+           : shape.lanes == 4  ? wide_kernel<H, 4>(shape.pieces, ahead)
+           : shape.lanes == 8  ? wide_kernel<H, 8>(shape.pieces, ahead)
+           : shape.lanes == 16 ? wide_kernel<H, 16>(shape.pieces, ahead)
+                               : wide_kernel<H, WARP_SIZE>(shape.pieces, ahead);
+}
+
+template <class H>
+static cudaError_t run_as(const sddmm_plan *plan, const H *X, const H *Y, H *D, const H *weights,
+                          cudaStream_t stream)
+{
+    const group_shape shape = shape_of(plan->K, sizeof(H), plan->tuning[TUNE_PIECES]);
+    const int vectors = plan->K / shape.vector;
+    const product<H> p = {.nnz = plan->W.nnz,
+                          .share = plan->tuning[TUNE_SHARE],
+                          .vectors = vectors,
+                          .slices = (vectors - 1) / (shape.lanes * shape.pieces) + 1,
+                          .row_bytes = (unsigned)(plan->K * sizeof(H)),
+                          .pattern = ((const strips *)plan->state)->d,
+                          .weights = weights,
+                          .X = X,
+                          .Y = Y,
+                          .D = D};
+    if (p.nnz == 0) return cudaSuccess;
+    const sddmm_kernel<H> kernel = kernel_of<H>(shape, plan->tuning[TUNE_AHEAD]);
+    kernel<<<(p.nnz - 1) / (BLOCK / shape.lanes * p.share) + 1, BLOCK, 0, stream>>>(p);
+    return cudaGetLastError();
+}
+
+static cudaError_t run(const sddmm_plan *plan, const float *X, const float *Y, float *D,
+                       cudaStream_t stream)
+{
+    return run_as(plan, X, Y, D, plan->W.d_values, stream);
+}
+
+template <class H>
+static cudaError_t run16(const sddmm_plan *plan, const void *X, const void *Y, void *D,
+                         cudaStream_t stream)
+{
+    return run_as(plan, (const H *)X, (const H *)Y, (H *)D, (const H *)plan->W.d_values16, stream);
+}
+
+static size_t element_bytes(const sddmm_plan *plan)
+{
+    return precision_format(plan->contender->base.precision)->bytes;
+}
+
+static cudaError_t prepare(sddmm_plan *plan)
+{
+    const size_t element = element_bytes(plan);
+    int *const tuning = plan->tuning;
+    strips *s;
+    if (plan->K > UINT32_MAX / element) return cudaErrorNotSupported; /* rows of 4 GB */
+    const group_shape shape = shape_of(plan->K, element, tuning[TUNE_PIECES]);
+    tuning[TUNE_PIECES] = shape.pieces;
+    if (shape.sliced) tuning[TUNE_PIECES] = 2, tuning[TUNE_AHEAD] = 8;
+    CUDA_TRY(strips_build(&plan->W, tuning[TUNE_BLOCKS], &s));
+    tuning[TUNE_BLOCKS] = strips_blocks(s);
+    plan->state = s;
+    return cudaSuccess;
+}
+
+static size_t format_bytes(const sddmm_plan *plan)
+{
+    const device_csr &W = plan->W;
+    const size_t values = W.d_values || W.d_values16 ? W.nnz * element_bytes(plan) : 0;
+    return strips_bytes((const strips *)plan->state) + values;
+}
+
+static void release(sddmm_plan *plan)
+{
+    strips_free((strips *)plan->state);
+}
+
+#define BALANCED(title, kind, runner, function)                                                  \
+    static sddmm_contender title = {                                                             \
+        .base = {.lab = 31,                                                                      \
+                 .after = 30,                                                                    \
+                 .name = #title,                                                                 \
+                 .summary = "strips of nonzeros, 16-byte loads, eight sums at a time",           \
+                 .precision = kind,                                                              \
+                 .tunables = {{"PIECES", "loads that a lane makes of a row", {1, 2, 4}, 3, 1},   \
+                              {"AHEAD", "loads of Y that a lane has in flight", {4, 8}, 2, 4},   \
+                              {"SHARE", "nonzeros of a group of lanes", {8, 16, 32}, 3, 32},     \
+                              {"BLOCKS", "blocks of columns", {1, 2, 3, 4, 6, 8, 12, 16}, 8, 1}}}, \
+        .prepare = prepare,                                                                      \
+        .runner = function,                                                                      \
+        .format_bytes = format_bytes,                                                            \
+        .release = release,                                                                      \
+    };                                                                                           \
+    SDDMM_REGISTER(title)
+
+BALANCED(sddmm_balanced, PRECISION_FP32, run, run)
+BALANCED(sddmm_balanced_fp16, PRECISION_FP16, run16, run16<__half>)
+BALANCED(sddmm_balanced_bf16, PRECISION_BF16, run16, run16<__nv_bfloat16>)
