@@ -36,10 +36,11 @@ template <class H> struct product {
     H *__restrict__ D;
 };
 
-/* Warps of an SM: 32 of 64 registers, or 20 of 96, for the loads of X and Y on their way. */
-constexpr int blocks_per_sm(int ahead)
+/* Blocks of an SM, of 16 that threads allow: 64 registers a lane for 4 loads on their way of Y, and of X,
+ * or 96 for 8. A row of X in 4 pieces takes 16 more, or 32. */
+constexpr int blocks_per_sm(int ahead, int pieces)
 {
-    return THREADS_PER_SM / BLOCK * (ahead > 4 ? 5 : 8) / 16;
+    return THREADS_PER_SM / BLOCK * (ahead > 4 ? pieces > 2 ? 4 : 5 : pieces > 2 ? 6 : 8) / 16;
 }
 
 /* The vectors of V features that a lane has of a row: PIECES of them, LANES apart. A row longer than
@@ -115,7 +116,7 @@ template <class H, int V, int LANES, int PIECES, int AHEAD, bool SLICED> struct 
 
     const product<H> &p;
     strip own;
-    int column[HELD], row[HELD];
+    int column[HELD], row[HELD], next_column[HELD], next_row[HELD];
     typename part::vectors x; /* the row of X of the last nonzero */
 
     __device__ __forceinline__ explicit lane_group(const product<H> &product, int first)
@@ -135,9 +136,16 @@ template <class H, int V, int LANES, int PIECES, int AHEAD, bool SLICED> struct 
 #pragma unroll
         for (int i = 0; i < HELD; i++) {
             const int here = min(place(at, i), p.nnz - 1);
-            column[i] = p.pattern.column[here];
-            row[i] = p.pattern.row[own.segment_of(here)];
+            next_column[i] = p.pattern.column[here];
+            next_row[i] = p.pattern.row[own.segment_of(here)];
         }
+    }
+
+    __device__ __forceinline__ void take()
+    {
+#pragma unroll
+        for (int i = 0; i < HELD; i++)
+            column[i] = next_column[i], row[i] = next_row[i];
     }
 
     /* Where the row of X or Y begins that the holder of nonzero j knows. */
@@ -213,7 +221,7 @@ template <class H, int V, int LANES, int PIECES, int AHEAD, bool SLICED> struct 
 };
 
 template <class H, int V, int LANES, int PIECES, int AHEAD, bool SLICED>
-static __global__ void __launch_bounds__(BLOCK, blocks_per_sm(AHEAD))
+static __global__ void __launch_bounds__(BLOCK, blocks_per_sm(AHEAD, PIECES))
     sddmm_balanced_kernel(const __grid_constant__ product<H> p)
 {
     const int first = (blockIdx.x * (BLOCK / LANES) + threadIdx.x / LANES) * p.share;
@@ -222,10 +230,11 @@ static __global__ void __launch_bounds__(BLOCK, blocks_per_sm(AHEAD))
     unsigned fresh = 1; /* there is no row of X yet */
     for (int at = first; at < first + p.share; at += BATCH) {
         float sum[BATCH] = {};
+        group.take();
+        if (at + BATCH < first + p.share) group.fetch(at + BATCH);
         group.multiply(fresh | group.own.starts >> at % STRIP, sum);
         reduce_scatter<LANES>(sum);
         group.store(at, sum);
-        group.fetch(at + BATCH);
         fresh = 0;
     }
 }
@@ -335,7 +344,7 @@ static cudaError_t prepare(sddmm_plan *plan)
     const size_t element = element_bytes(plan);
     int *const tuning = plan->tuning;
     strips *s;
-    if (plan->K > UINT32_MAX / element) return cudaErrorNotSupported; /* rows of 4 GB */
+    if ((size_t)plan->K > UINT32_MAX / element) return cudaErrorNotSupported; /* rows of 4 GB */
     const group_shape shape = shape_of(plan->K, element, tuning[TUNE_PIECES]);
     tuning[TUNE_PIECES] = shape.pieces;
     if (shape.sliced) tuning[TUNE_PIECES] = 2, tuning[TUNE_AHEAD] = 8;
