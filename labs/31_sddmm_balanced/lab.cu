@@ -24,7 +24,7 @@ constexpr int WARPS = 4, BLOCK = WARPS * WARP_SIZE;
 constexpr int BATCH = 8; /* nonzeros whose sums a group adds up together */
 
 /* Positions in sddmm_plan.tuning. */
-enum { TUNE_PIECES, TUNE_AHEAD, TUNE_SHARE, TUNE_BLOCKS };
+enum { TUNE_PIECES, TUNE_AHEAD, TUNE_SHARE, TUNE_BLOCKS, TUNE_FRESH };
 
 template <class H> struct product {
     int nnz, share;      /* nonzeros of a group: 8, 16 or 32 */
@@ -75,11 +75,13 @@ template <class H, int V, int LANES, int PIECES, bool SLICED> struct row_part {
     {
         float sum = 0;
 #pragma unroll
-        for (int k = 0; k < PIECES; k++)
-            if (inside(k))
+        for (int k = 0; k < PIECES; k++) {
+            float more = sum;
 #pragma unroll
-                for (int v = 0; v < V; v++)
-                    sum += widen(x[k][v]) * widen(y[k][v]);
+            for (int v = 0; v < V; v++)
+                more += widen(x[k][v]) * widen(y[k][v]);
+            sum = inside(k) ? more : sum;
+        }
         return sum;
     }
 };
@@ -109,7 +111,7 @@ template <int LANES> static __device__ __forceinline__ void reduce_scatter(float
 }
 
 /* A group of lanes at work. Lane j % LANES holds nonzero j of a batch, and stores its result. */
-template <class H, int V, int LANES, int PIECES, int AHEAD, bool SLICED> struct lane_group {
+template <class H, int V, int LANES, int PIECES, int AHEAD, bool FRESH, bool SLICED> struct lane_group {
     static constexpr int HOLDERS = LANES < BATCH ? LANES : BATCH, HELD = BATCH / HOLDERS;
     static constexpr int U = AHEAD / PIECES; /* nonzeros whose loads are on their way */
     typedef row_part<H, V, LANES, PIECES, SLICED> part;
@@ -120,7 +122,7 @@ template <class H, int V, int LANES, int PIECES, int AHEAD, bool SLICED> struct 
     typename part::vectors x; /* the row of X of the last nonzero */
 
     __device__ __forceinline__ explicit lane_group(const product<H> &product, int first)
-        : p(product), own(p.pattern.strips[min(first, p.nnz - 1) / STRIP])
+        : p(product), own(p.pattern.strips[min(first, p.nnz - 1) / STRIP]), x{}
     {
         fetch(first);
     }
@@ -161,7 +163,7 @@ template <class H, int V, int LANES, int PIECES, int AHEAD, bool SLICED> struct 
                                                  float (&sum)[BATCH])
     {
         /* BEGIN STUDENT: load U rows of Y, and new rows of X, before any of them is used */
-        typename part::vectors y[U], next[U];
+        typename part::vectors y[U], next[U] = {};
 #pragma unroll
         for (int u = 0; u < U; u++)
             mine.load(y[u], p.Y, row_begin(column, first + u));
@@ -174,11 +176,11 @@ template <class H, int V, int LANES, int PIECES, int AHEAD, bool SLICED> struct 
 #pragma unroll
         for (int u = 0; u < U; u++) {
             const size_t begin = row_begin(row, first + u);
-            if (fresh >> (first + u) & 1) mine.load(next[u], p.X, begin);
+            if (!FRESH || fresh >> (first + u) & 1) mine.load(next[u], p.X, begin);
         }
 #pragma unroll
         for (int u = 0; u < U; u++) {
-            if (fresh >> (first + u) & 1) memcpy(x, next[u], sizeof x);
+            if (!FRESH || fresh >> (first + u) & 1) memcpy(x, next[u], sizeof x);
             sum[first + u] += mine.dot(x, y[u]);
         }
         /* END STUDENT */
@@ -220,13 +222,13 @@ template <class H, int V, int LANES, int PIECES, int AHEAD, bool SLICED> struct 
     }
 };
 
-template <class H, int V, int LANES, int PIECES, int AHEAD, bool SLICED>
+template <class H, int V, int LANES, int PIECES, int AHEAD, bool FRESH, bool SLICED>
 static __global__ void __launch_bounds__(BLOCK, blocks_per_sm(AHEAD, PIECES))
     sddmm_balanced_kernel(const __grid_constant__ product<H> p)
 {
     const int first = (blockIdx.x * (BLOCK / LANES) + threadIdx.x / LANES) * p.share;
     if (!__any_sync(FULL_MASK, first < p.nnz)) return; /* the others shuffle together */
-    lane_group<H, V, LANES, PIECES, AHEAD, SLICED> group(p, first);
+    lane_group<H, V, LANES, PIECES, AHEAD, FRESH, SLICED> group(p, first);
     unsigned fresh = 1; /* there is no row of X yet */
     for (int at = first; at < first + p.share; at += BATCH) {
         float sum[BATCH] = {};
@@ -264,28 +266,31 @@ static group_shape shape_of(int K, size_t element, int pieces)
 
 template <class H> using sddmm_kernel = void (*)(product<H>);
 
-template <class H, int LANES, int PIECES> static sddmm_kernel<H> wide_kernel(int ahead)
+template <class H, int LANES, int PIECES> static sddmm_kernel<H> wide_kernel(int ahead, int fresh)
 {
     constexpr int V = 16 / sizeof(H);
-    return ahead == 4 ? sddmm_balanced_kernel<H, V, LANES, PIECES, 4, false>
-                      : sddmm_balanced_kernel<H, V, LANES, PIECES, 8, false>;
+    if (fresh)
+        return ahead == 4 ? sddmm_balanced_kernel<H, V, LANES, PIECES, 4, true, false>
+                          : sddmm_balanced_kernel<H, V, LANES, PIECES, 8, true, false>;
+    return ahead == 4 ? sddmm_balanced_kernel<H, V, LANES, PIECES, 4, false, false>
+                      : sddmm_balanced_kernel<H, V, LANES, PIECES, 8, false, false>;
 }
 
-template <class H, int LANES> static sddmm_kernel<H> wide_kernel(int pieces, int ahead)
+template <class H, int LANES> static sddmm_kernel<H> wide_kernel(int pieces, int ahead, int fresh)
 {
-    return pieces == 1   ? wide_kernel<H, LANES, 1>(ahead)
-           : pieces == 2 ? wide_kernel<H, LANES, 2>(ahead)
-                         : wide_kernel<H, LANES, 4>(ahead);
+    return pieces == 1   ? wide_kernel<H, LANES, 1>(ahead, fresh)
+           : pieces == 2 ? wide_kernel<H, LANES, 2>(ahead, fresh)
+                         : wide_kernel<H, LANES, 4>(ahead, fresh);
 }
 
 /* Rows that are longer than a group, or begin at no multiple of 16 bytes. */
 template <class H, int V> static sddmm_kernel<H> sliced_kernel(int lanes)
 {
-    return lanes == 8 ? sddmm_balanced_kernel<H, V, 8, 2, 8, true>
-                      : sddmm_balanced_kernel<H, V, WARP_SIZE, 2, 8, true>;
+    return lanes == 8 ? sddmm_balanced_kernel<H, V, 8, 2, 8, true, true>
+                      : sddmm_balanced_kernel<H, V, WARP_SIZE, 2, 8, true, true>;
 }
 
-template <class H> static sddmm_kernel<H> kernel_of(const group_shape &shape, int ahead)
+template <class H> static sddmm_kernel<H> kernel_of(const group_shape &shape, int ahead, int fresh)
 {
     switch (shape.vector * sizeof(H)) {
     case 8: return sliced_kernel<H, 8 / sizeof(H)>(shape.lanes);
@@ -293,10 +298,10 @@ template <class H> static sddmm_kernel<H> kernel_of(const group_shape &shape, in
     case 2: return sliced_kernel<H, 1>(shape.lanes);
     }
     return shape.sliced        ? sliced_kernel<H, 16 / sizeof(H)>(shape.lanes)
-           : shape.lanes == 4  ? wide_kernel<H, 4>(shape.pieces, ahead)
-           : shape.lanes == 8  ? wide_kernel<H, 8>(shape.pieces, ahead)
-           : shape.lanes == 16 ? wide_kernel<H, 16>(shape.pieces, ahead)
-                               : wide_kernel<H, WARP_SIZE>(shape.pieces, ahead);
+           : shape.lanes == 4  ? wide_kernel<H, 4>(shape.pieces, ahead, fresh)
+           : shape.lanes == 8  ? wide_kernel<H, 8>(shape.pieces, ahead, fresh)
+           : shape.lanes == 16 ? wide_kernel<H, 16>(shape.pieces, ahead, fresh)
+                               : wide_kernel<H, WARP_SIZE>(shape.pieces, ahead, fresh);
 }
 
 template <class H>
@@ -316,7 +321,7 @@ static cudaError_t run_as(const sddmm_plan *plan, const H *X, const H *Y, H *D, 
                           .Y = Y,
                           .D = D};
     if (p.nnz == 0) return cudaSuccess;
-    const sddmm_kernel<H> kernel = kernel_of<H>(shape, plan->tuning[TUNE_AHEAD]);
+    const sddmm_kernel<H> kernel = kernel_of<H>(shape, plan->tuning[TUNE_AHEAD], plan->tuning[TUNE_FRESH]);
     kernel<<<(p.nnz - 1) / (BLOCK / shape.lanes * p.share) + 1, BLOCK, 0, stream>>>(p);
     return cudaGetLastError();
 }
@@ -376,7 +381,8 @@ static void release(sddmm_plan *plan)
                  .tunables = {{"PIECES", "loads that a lane makes of a row", {1, 2, 4}, 3, 1},   \
                               {"AHEAD", "loads of Y that a lane has in flight", {4, 8}, 2, 4},   \
                               {"SHARE", "nonzeros of a group of lanes", {8, 16, 32}, 3, 32},     \
-                              {"BLOCKS", "blocks of columns", {1, 2, 3, 4, 6, 8, 12, 16}, 8, 1}}}, \
+                              {"BLOCKS", "blocks of columns", {1, 2, 3, 4, 6, 8, 12, 16}, 8, 1}, \
+ {"FRESH", "1: rows of X are loaded only where they change", {0, 1}, 2, 1}}}, \
         .prepare = prepare,                                                                      \
         .runner = function,                                                                      \
         .format_bytes = format_bytes,                                                            \
