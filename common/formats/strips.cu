@@ -71,10 +71,7 @@ struct count_starts {
     const strip *strips;
     int *before;
 
-    __device__ void operator()(int64_t s) const
-    {
-        before[s] = __popc(strips[s].starts);
-    }
+    __device__ void operator()(int64_t s) const { before[s] = __popc(strips[s].starts); }
 };
 
 /* Gives each strip the segment of its first place: the last one that began before, or one that begins
@@ -130,9 +127,8 @@ static cudaError_t fill_strips(const device_csr *W, const cells &c, strips *s)
     s->d.row = d_row;
     if (s->blocks > 1) CUDA_TRY_GOTO(error, done, allocate(ON_DEVICE, &d_offset, s->segments));
     s->d.offset = d_offset;
-    CUDA_TRY_GOTO(
-        error, done,
-        device_parallel_for(c.count, list_segments{c, d_row, d_offset, d_strips}, 0));
+    CUDA_TRY_GOTO(error, done,
+                  device_parallel_for(c.count, list_segments{c, d_row, d_offset, d_strips}, 0));
     CUDA_TRY_GOTO(error, done, allocate(ON_DEVICE, &d_before, count));
     CUDA_TRY_GOTO(error, done, device_parallel_for(count, count_starts{d_strips, d_before}, 0));
     CUDA_TRY_GOTO(error, done, device_exclusive_scan(d_before, count, 0));
@@ -142,9 +138,9 @@ static cudaError_t fill_strips(const device_csr *W, const cells &c, strips *s)
     if (s->blocks > 1) {
         CUDA_TRY_GOTO(error, done, allocate(ON_DEVICE, &s->d_own_columns, s->places));
         s->d.column = s->d_own_columns;
-        CUDA_TRY_GOTO(error, done,
-                      device_parallel_for(
-                          s->places, copy_columns{s->d, W->d_col_idx, s->d_own_columns}, 0));
+        CUDA_TRY_GOTO(
+            error, done,
+            device_parallel_for(s->places, copy_columns{s->d, W->d_col_idx, s->d_own_columns}, 0));
     }
     CUDA_TRY_GOTO(error, done, cudaDeviceSynchronize());
 done:

@@ -20,9 +20,11 @@ struct __align__(8) strip
 
 struct strip_arrays {
     const strip *__restrict__ strips;
-    const int *__restrict__ row;    /* of each segment */
-    const int *__restrict__ offset; /* of each segment: from a place to the position in CSR; NULL: all are 0 */
-    const int *__restrict__ column; /* of each place: of a pattern without places of its own that is CSR's array */
+    const int *__restrict__ row; /* of each segment */
+    const int
+        *__restrict__ offset; /* of each segment: from a place to the position in CSR; NULL: all are 0 */
+    const int
+        *__restrict__ column; /* of each place: of a pattern without places of its own that is CSR's array */
 };
 
 struct strips {

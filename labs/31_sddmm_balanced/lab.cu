@@ -11,11 +11,13 @@
  */
 #include "device/byte_offset.cuh"
 #include "device/cuda_try.h"
+#include "device/facts.h"
 #include "device/half.cuh"
 #include "device/occupancy.cuh"
 #include "device/vec.cuh"
 #include "device/warp.cuh"
 #include "formats/strips.cuh"
+#include "models/sddmm_balanced.h"
 #include "ops/sddmm.h"
 
 #include <type_traits>
@@ -51,10 +53,7 @@ template <class H, int V, int LANES, int PIECES, bool SLICED> struct row_part {
     typedef H vectors[PIECES][V];
     int begin, count; /* of the slice's vectors this lane's first; of the row all */
 
-    static constexpr __device__ bool sure(int k)
-    {
-        return !SLICED && k < PIECES - 1;
-    }
+    static constexpr __device__ bool sure(int k) { return !SLICED && k < PIECES - 1; }
     __device__ __forceinline__ bool inside(int k) const
     {
         return sure(k) || begin + k * LANES < count;
@@ -111,7 +110,8 @@ template <int LANES> static __device__ __forceinline__ void reduce_scatter(float
 }
 
 /* A group of lanes at work. Lane j % LANES holds nonzero j of a batch, and stores its result. */
-template <class H, int V, int LANES, int PIECES, int AHEAD, bool FRESH, bool SLICED> struct lane_group {
+template <class H, int V, int LANES, int PIECES, int AHEAD, bool FRESH, bool SLICED>
+struct lane_group {
     static constexpr int HOLDERS = LANES < BATCH ? LANES : BATCH, HELD = BATCH / HOLDERS;
     static constexpr int U = AHEAD / PIECES; /* nonzeros whose loads are on their way */
     typedef row_part<H, V, LANES, PIECES, SLICED> part;
@@ -293,9 +293,12 @@ template <class H, int V> static sddmm_kernel<H> sliced_kernel(int lanes)
 template <class H> static sddmm_kernel<H> kernel_of(const group_shape &shape, int ahead, int fresh)
 {
     switch (shape.vector * sizeof(H)) {
-    case 8: return sliced_kernel<H, 8 / sizeof(H)>(shape.lanes);
-    case 4: return sliced_kernel<H, 4 / sizeof(H)>(shape.lanes);
-    case 2: return sliced_kernel<H, 1>(shape.lanes);
+    case 8:
+        return sliced_kernel<H, 8 / sizeof(H)>(shape.lanes);
+    case 4:
+        return sliced_kernel<H, 4 / sizeof(H)>(shape.lanes);
+    case 2:
+        return sliced_kernel<H, 1>(shape.lanes);
     }
     return shape.sliced        ? sliced_kernel<H, 16 / sizeof(H)>(shape.lanes)
            : shape.lanes == 4  ? wide_kernel<H, 4>(shape.pieces, ahead, fresh)
@@ -321,7 +324,8 @@ static cudaError_t run_as(const sddmm_plan *plan, const H *X, const H *Y, H *D, 
                           .Y = Y,
                           .D = D};
     if (p.nnz == 0) return cudaSuccess;
-    const sddmm_kernel<H> kernel = kernel_of<H>(shape, plan->tuning[TUNE_AHEAD], plan->tuning[TUNE_FRESH]);
+    const sddmm_kernel<H> kernel =
+        kernel_of<H>(shape, plan->tuning[TUNE_AHEAD], plan->tuning[TUNE_FRESH]);
     kernel<<<(p.nnz - 1) / (BLOCK / shape.lanes * p.share) + 1, BLOCK, 0, stream>>>(p);
     return cudaGetLastError();
 }
@@ -371,23 +375,54 @@ static void release(sddmm_plan *plan)
     strips_free((strips *)plan->state);
 }
 
-#define BALANCED(title, kind, runner, function)                                                  \
-    static sddmm_contender title = {                                                             \
-        .base = {.lab = 31,                                                                      \
-                 .after = 30,                                                                    \
-                 .name = #title,                                                                 \
-                 .summary = "strips of nonzeros, 16-byte loads, eight sums at a time",           \
-                 .precision = kind,                                                              \
-                 .tunables = {{"PIECES", "loads that a lane makes of a row", {1, 2, 4}, 3, 1},   \
-                              {"AHEAD", "loads of Y that a lane has in flight", {4, 8}, 2, 4},   \
-                              {"SHARE", "nonzeros of a group of lanes", {8, 16, 32}, 3, 32},     \
-                              {"BLOCKS", "blocks of columns", {1, 2, 3, 4, 6, 8, 12, 16}, 8, 1}, \
- {"FRESH", "1: rows of X are loaded only where they change", {0, 1}, 2, 1}}}, \
-        .prepare = prepare,                                                                      \
-        .runner = function,                                                                      \
-        .format_bytes = format_bytes,                                                            \
-        .release = release,                                                                      \
-    };                                                                                           \
+/* Blocks of columns that a pattern may be cut into. */
+#define BLOCKS_VALUES            \
+    {                            \
+        1, 2, 3, 4, 6, 8, 12, 16 \
+    }
+
+template <enum precision PRECISION> static void choose(const row_stats *stats, int K, int *tuning)
+{
+    static const int BLOCKS[] = BLOCKS_VALUES;
+    /* Groups of 8 lanes that the device holds with half its warps. */
+    const device_facts *device = device_facts_get();
+    const int64_t groups = (int64_t)device->sms * device->sm_warps / 2 * 4;
+    const size_t vectors = K * precision_format(PRECISION)->bytes / 16;
+    tuning[TUNE_PIECES] = vectors <= 8 ? 1 : 2;
+    tuning[TUNE_AHEAD] = vectors <= 8 ? 4 : 8;
+    /* Small shares where there are few nonzeros: every group has some, and the last end together. */
+    tuning[TUNE_SHARE] = stats->nnz >= 64 * groups ? 32 : stats->nnz >= 16 * groups ? 16 : 8;
+    tuning[TUNE_BLOCKS] =
+        sddmm_balanced_blocks(stats, K, PRECISION, BLOCKS, sizeof BLOCKS / sizeof *BLOCKS);
+}
+
+template <enum precision PRECISION> static double estimate(const row_stats *stats, int K)
+{
+    int tuning[MAX_TUNABLES];
+    choose<PRECISION>(stats, K, tuning);
+    return sddmm_balanced_time(stats, K, PRECISION, tuning[TUNE_BLOCKS]);
+}
+
+#define BALANCED(title, kind, runner, function)                                                    \
+    static sddmm_contender title = {                                                               \
+        .base = {.lab = 31,                                                                        \
+                 .after = 30,                                                                      \
+                 .name = #title,                                                                   \
+                 .summary = "strips of nonzeros, 16-byte loads, eight sums at a time",             \
+                 .precision = kind,                                                                \
+                 .tunables =                                                                       \
+                     {{"PIECES", "loads that a lane makes of a row", {1, 2, 4}, 3, 1},             \
+                      {"AHEAD", "loads of Y that a lane has in flight", {4, 8}, 2, 4},             \
+                      {"SHARE", "nonzeros of a group of lanes", {8, 16, 32}, 3, 32},               \
+                      {"BLOCKS", "blocks of columns", BLOCKS_VALUES, 8, 1},                        \
+                      {"FRESH", "1: rows of X are loaded only where they change", {0, 1}, 2, 1}}}, \
+        .choose = choose<kind>,                                                                    \
+        .estimate = estimate<kind>,                                                                \
+        .prepare = prepare,                                                                        \
+        .runner = function,                                                                        \
+        .format_bytes = format_bytes,                                                              \
+        .release = release,                                                                        \
+    };                                                                                             \
     SDDMM_REGISTER(title)
 
 BALANCED(sddmm_balanced, PRECISION_FP32, run, run)
