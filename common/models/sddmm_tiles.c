@@ -17,8 +17,7 @@ static const double LAUNCH = 4.2;         /* microseconds, and what begins a blo
 static const double SHARED_BYTES = 220e3; /* of an SM in a microsecond: 29 TB/s of 132 SMs */
 static const double FILL_BYTES = 68e3;    /* from L2 to an SM in a microsecond: 9 TB/s of 132 SMs */
 static const double FILL = 1;             /* until the first of them come */
-/* Rows of X that a group of eight lanes loads for a segment, in nonzeros: in most turns in which the row changes
- * some lanes have the old one still. */
+/* A row of X for a group of eight lanes, and the places that a segment does not fill, in nonzeros. */
 static const double SEGMENT = 15;
 static const double NARROW_BYTES = 1.6; /* widening 16-bit numbers takes longer than reading them */
 
@@ -51,7 +50,7 @@ double sddmm_tiles_estimate(const row_stats *stats, int K, enum precision precis
     *shape = (sddmm_tiles_shape){.threads = 768, .buffers = 1};
     for (int buffers = 1; buffers <= 2 && buffers <= slices; buffers++) {
         const int most = sddmm_tiles_cols(K, precision, buffers);
-        if (column_tiles_unsuited(stats->rows, stats->cols, most)) continue;
+        if (column_tiles_unsuited(stats->rows, stats->cols, stats->nnz, most)) continue;
         const double tiles = fmax(1, ceil((double)stats->cols / most));
         const double groups = shape->threads / 8 * sms;
         const double rows_read = stats->nnz + SEGMENT * (tiles * stats->rows + groups);

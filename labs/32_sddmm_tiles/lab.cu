@@ -17,7 +17,7 @@
 #include "device/shared.cuh"
 #include "device/vec.cuh"
 #include "formats/ascending.h"
-#include "formats/column_tiles.h"
+#include "formats/column_tiles.cuh"
 #include "models/sddmm_tiles.h"
 #include "ops/sddmm.h"
 
@@ -25,7 +25,6 @@
 #include <stdlib.h>
 
 constexpr int PIECE = 16; /* bytes */
-constexpr int GROUP = 8;  /* lanes whose 16-byte loads shared memory serves at once */
 
 /* Positions in sddmm_plan.tuning. */
 enum { TUNE_THREADS, TUNE_BUFFERS };
@@ -119,43 +118,33 @@ static __device__ __forceinline__ float multiply(uint32_t row, int lane,
     return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-/* The segment that holds a place: the last that does not begin behind it. */
-static __device__ __forceinline__ int find_segment(const column_tiles &a, int tile, int place)
-{
-    int low = tile * a.rows, high = low + a.rows;
-    while (high - low > 1) {
-        const int middle = (low + high) / 2;
-        if (a.d_place[middle] <= place)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* Adds a slice's products to the sums of this lane's nonzeros: `place`, eight further on, and so on below `end`.
- * `segment` holds the first. */
+/* Adds a slice's products to the sums of a group's nonzeros, those from `begin` to the place `end`: eight at a
+ * time, a lane each. */
 template <int COPY, class T, int PIECES>
-static __device__ __forceinline__ void multiply_run(const tile_products<T> &p, int tile,
-                                                    const slice_of<T, PIECES> &slice, int place,
-                                                    int end, int segment, uint32_t address)
+static __device__ __forceinline__ void
+multiply_run(const tile_products<T> &p, int tile, const slice_of<T, PIECES> &slice,
+             const tile_position &begin, int end, uint32_t address)
 {
-    const int lane = threadIdx.x % GROUP;
-    T x[PIECES][PIECE / sizeof(T)];
-    int segment_end = INT_MIN, shift = 0; /* the first nonzero begins a row, too */
-    int next = place < end ? p.a.d_column[place] : 0;
-    segment--;
-    for (; place < end; place += GROUP) {
+    const int lane = threadIdx.x % GROUP_PLACES;
+    T x[PIECES][PIECE / sizeof(T)] = {};
+    /* The first place begins a row, too. */
+    int segment = begin.segment - 1, segment_end = INT_MIN, shift = 0;
+    int next_end = p.a.d_place[segment + 2];
+    int next = begin.place < end ? p.a.d_column[begin.place + lane] : 0;
+    for (int place = begin.place; place < end; place += GROUP_PLACES) {
         const int column = next;
-        if (place + GROUP < end) next = p.a.d_column[place + GROUP];
-        if (place >= segment_end) {
-            do
-                segment_end = p.a.d_place[++segment + 1];
-            while (place >= segment_end);
+        if (place + GROUP_PLACES < end) next = p.a.d_column[place + GROUP_PLACES + lane];
+        if (place >= segment_end) { /* in all lanes of a group, or in none */
+            do {
+                segment++;
+                segment_end = next_end;
+                next_end = p.a.d_place[segment + 2];
+            } while (place >= segment_end);
             load_row<COPY>(p, segment - tile * p.a.rows, lane, slice, x);
             shift = p.a.d_shift[segment];
         }
-        const int z = place + shift;
+        if (column == NO_TILE_COLUMN) continue;
+        const int z = place + shift + lane;
         float sum = multiply<T, PIECES>(address + column * slice.ROW_BYTES, lane, x);
         if (slice.number > 0) sum += p.sums[z];
         if (!slice.is_last)
@@ -171,20 +160,22 @@ static __global__ void __launch_bounds__(THREADS, 1)
     sddmm_tiles_kernel(const __grid_constant__ tile_products<T> p)
 {
     typedef slice_of<T, PIECES> slice;
+    constexpr int GROUPS = THREADS / GROUP_PLACES;
     extern __shared__ uint4 shared[];
     const tile_share share = p.a.d_share[blockIdx.x];
-    const int groups = THREADS / GROUP, group = threadIdx.x / GROUP, lane = threadIdx.x % GROUP;
+    const int group = threadIdx.x / GROUP_PLACES, work = share.end - share.first;
     const int buffer_bytes = p.a.tile_cols * slice::ROW_BYTES;
     auto buffer = [&](int number) {
         return reinterpret_cast<char *>(shared) + number % p.buffers * buffer_bytes;
     };
     fetch_tile<COPY, THREADS>(p, share.tile, slice(0, p.K), buffer(0));
 
-    /* Meanwhile: this group's run of the block's share. */
-    const int64_t count = share.end - share.first;
-    const int first = share.first + (int)(count * group / groups) + lane;
-    const int end = share.first + (int)(count * (group + 1) / groups);
-    const int segment = first < end ? find_segment(p.a, share.tile, first) : 0;
+    /* Meanwhile: this group's part of the block's share. */
+    const tile_position begin =
+        find_position(p.a, share.tile, share.first + column_tiles_part(work, group, GROUPS));
+    const int end =
+        find_position(p.a, share.tile, share.first + column_tiles_part(work, group + 1, GROUPS))
+            .place;
 
     for (int number = 0; number * slice::FEATURES < p.K; number++) {
         const slice current(number, p.K), following(number + 1, p.K);
@@ -192,8 +183,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
         __syncthreads(); /* the slice has arrived, and nobody reads the one before any more */
         if (p.buffers > 1 && !current.is_last)
             fetch_tile<COPY, THREADS>(p, share.tile, following, buffer(number + 1));
-        multiply_run<COPY>(p, share.tile, current, first, end, segment,
-                           shared_address(buffer(number)));
+        multiply_run<COPY>(p, share.tile, current, begin, end, shared_address(buffer(number)));
         if (p.buffers > 1 || current.is_last) continue;
         __syncthreads(); /* nobody reads this slice any more */
         fetch_tile<COPY, THREADS>(p, share.tile, following, buffer(number + 1));
@@ -300,8 +290,7 @@ static cudaError_t run16(const sddmm_plan *plan, const void *X, const void *Y, v
 static size_t format_bytes(const sddmm_plan *plan)
 {
     const size_t values = plan->W.d_values ? 4 : plan->W.d_values16 ? 2 : 0;
-    return column_tiles_bytes(&((const tiles_state *)plan->state)->tiles, plan->W.nnz) +
-           plan->W.nnz * values;
+    return column_tiles_bytes(&((const tiles_state *)plan->state)->tiles) + plan->W.nnz * values;
 }
 
 /* ---- the contenders --------------------------------------------------------------------------- */
@@ -323,7 +312,7 @@ template <enum precision PRECISION> static double estimate(const row_stats *stat
 static const char *unsuited(const problem *p)
 {
     const int cols = sddmm_tiles_cols(p->width, p->precision, 2);
-    const char *reason = column_tiles_unsuited(p->stats.rows, p->stats.cols, cols);
+    const char *reason = column_tiles_unsuited(p->stats.rows, p->stats.cols, p->stats.nnz, cols);
     if (reason || columns_ascend_on_host(p->A)) return reason;
     return "tiles of Y need rows whose columns ascend, each named once";
 }

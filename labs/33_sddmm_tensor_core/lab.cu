@@ -63,22 +63,28 @@ template <class T> struct tile_products {
 /* Where a block is in its tiles: a step of one of them. */
 struct cursor {
     int tile, step;
+    int row, strip; /* the tile's corner */
 
-    __device__ __forceinline__ void advance(int steps)
+    /* The tiles of the block are this one, and every gridDim.x-th from there. */
+    __device__ __forceinline__ cursor(const bit_tiles &pattern, int tile) : tile(tile), step(0)
+    {
+        find_corner(pattern);
+    }
+    __device__ __forceinline__ void find_corner(const bit_tiles &pattern)
+    {
+        if (tile >= pattern.num_tiles) return;
+        const int number = pattern.d_tile[tile];
+        row = number / pattern.strips * pattern.tile_rows;
+        strip = number % pattern.strips;
+    }
+    __device__ __forceinline__ void advance(const bit_tiles &pattern, int steps)
     {
         if (++step < steps) return;
         step = 0;
         tile += gridDim.x;
+        find_corner(pattern);
     }
 };
-
-/* The first row and the strip of a tile. */
-template <class T>
-static __device__ __forceinline__ int2 corner_of(const tile_products<T> &p, int tile)
-{
-    const int number = p.pattern.d_tile[tile];
-    return make_int2(number / p.pattern.strips * p.pattern.tile_rows, number % p.pattern.strips);
-}
 
 /* Starts copying a step of a tile to a stage. */
 template <int COPY, int TILE_ROWS, int THREADS, class T>
@@ -86,9 +92,8 @@ static __device__ __forceinline__ void fetch(const tile_products<T> &p, const cu
                                              char *stage)
 {
     if (at.tile < p.pattern.num_tiles) {
-        const int2 corner = corner_of(p, at.tile);
-        const dense_rows<T> x = {p.X, p.pattern.rows, corner.x};
-        const dense_rows<T> y = {p.Y, p.cols, corner.y * STRIP_COLS};
+        const dense_rows<T> x = {p.X, p.pattern.rows, at.row};
+        const dense_rows<T> y = {p.Y, p.cols, at.strip * STRIP_COLS};
         copy_rows<COPY, TILE_ROWS, THREADS>(x, p.K, at.step * STEP<T>, stage);
         copy_rows<COPY, STRIP_COLS, THREADS>(y, p.K, at.step * STEP<T>,
                                              stage + TILE_ROWS * STEP_BYTES);
@@ -187,24 +192,23 @@ static __global__ void __launch_bounds__(threads_of(TILE_ROWS, WARP_COLS),
     float *const own = reinterpret_cast<float *>(stages + p.stages * STAGE) +
                        warp * PICKED * (WARP_COLS + PICKED_MARGIN);
     float sum[WARP_ROWS / 16][WARP_COLS / 8][4] = {};
-    cursor at = {(int)blockIdx.x, 0}, ahead = at;
+    cursor at(p.pattern, blockIdx.x), ahead = at;
     for (int i = 0; i < p.stages - 1; i++) {
         fetch<COPY, TILE_ROWS, THREADS>(p, ahead, stages + i * STAGE);
-        ahead.advance(p.steps);
+        ahead.advance(p.pattern, p.steps);
     }
-    for (int current = 0; at.tile < p.pattern.num_tiles; at.advance(p.steps)) {
+    for (int current = 0; at.tile < p.pattern.num_tiles; at.advance(p.pattern, p.steps)) {
         async_wait_below(p.stages - 1);
         __syncthreads(); /* this stage has arrived, and nobody works on the one before any more */
         const int free = current ? current - 1 : p.stages - 1;
         fetch<COPY, TILE_ROWS, THREADS>(p, ahead, stages + free * STAGE);
-        ahead.advance(p.steps);
+        ahead.advance(p.pattern, p.steps);
         const char *const x_rows = stages + current * STAGE;
         const char *const y_rows = x_rows + TILE_ROWS * STEP_BYTES;
         multiply_step<T, WARP_COLS>(x_rows + row * STEP_BYTES, y_rows + column * STEP_BYTES, sum);
         current = current + 1 < p.stages ? current + 1 : 0;
         if (at.step + 1 < p.steps) continue;
-        const int2 corner = corner_of(p, at.tile);
-        pick<WARP_COLS>(p, corner.x + row, corner.y, column, sum, own);
+        pick<WARP_COLS>(p, at.row + row, at.strip, column, sum, own);
 #pragma unroll
         for (int i = 0; i < WARP_ROWS / 16; i++)
 #pragma unroll
