@@ -190,7 +190,7 @@ static float subnormal(int64_t k)
     return random_symmetric(5, k) * 0x1p-130f;
 }
 
-static enum status make_explicit_zeros(csr_matrix *A, error_text *error)
+enum status make_explicit_zeros(csr_matrix *A, error_text *error)
 {
     return make_with_values(A, zero_or_subnormal, error);
 }

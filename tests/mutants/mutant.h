@@ -11,12 +11,14 @@
  * twin, which must pass. SHOWS_ALWAYS: on any device; SHOWS_ON_SIMT: a race, which a GPU may win by
  * luck, whereas the CPU backend's fixed order of lanes always loses it. SHOWS_ON_NEIGHBOURS: where
  * neighbouring columns are used, which the matrix of the others has not, so on another one;
- * SHOWS_ON_LONG_ROWS: in sums of thousands, likewise. Lab numbers, to tell mutants from labs. */
+ * SHOWS_ON_LONG_ROWS: in sums of thousands, likewise; SHOWS_ON_VALUES: where nonzeros have values, of
+ * which SDDMM needs none. Lab numbers, to tell mutants from labs. */
 enum {
     SHOWS_ALWAYS = 100,
     SHOWS_ON_SIMT = 200,
     SHOWS_ON_NEIGHBOURS = 300,
-    SHOWS_ON_LONG_ROWS = 400
+    SHOWS_ON_LONG_ROWS = 400,
+    SHOWS_ON_VALUES = 500
 };
 
 /* Registers the kernel that run<bug> launches, of those that show always and prepare nothing. */
@@ -27,12 +29,13 @@ enum {
     };                                                                     \
     SPMM_REGISTER(mutant_##bug)
 
-/* The same of SDDMM. */
-#define SDDMM_MUTANT(bug, diagnosis)                                       \
-    static sddmm_contender mutant_##bug = {                                \
-        .base = {.lab = SHOWS_ALWAYS, .name = #bug, .summary = diagnosis}, \
-        .run = run<bug>,                                                   \
-    };                                                                     \
+/* The same of SDDMM, and of those that show elsewhere. */
+#define SDDMM_MUTANT(bug, diagnosis) SDDMM_MUTANT_ON(SHOWS_ALWAYS, bug, diagnosis)
+#define SDDMM_MUTANT_ON(shows, bug, diagnosis)                      \
+    static sddmm_contender mutant_##bug = {                         \
+        .base = {.lab = shows, .name = #bug, .summary = diagnosis}, \
+        .run = run<bug>,                                            \
+    };                                                              \
     SDDMM_REGISTER(mutant_##bug)
 
 #endif

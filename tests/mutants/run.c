@@ -33,7 +33,8 @@ static const struct {
     int shows_on; /* 0: those that none of the others is for */
 } MATRICES[] = {{make_everything, 0},
                 {make_neighbours, SHOWS_ON_NEIGHBOURS},
-                {make_long_rows, SHOWS_ON_LONG_ROWS}};
+                {make_long_rows, SHOWS_ON_LONG_ROWS},
+                {make_explicit_zeros, SHOWS_ON_VALUES}};
 enum { NUM_MATRICES = sizeof MATRICES / sizeof MATRICES[0] };
 
 static bool is_tried_on(const contender *c, int matrix)
