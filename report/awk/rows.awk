@@ -100,7 +100,7 @@ function origin(    k, part, origins, of, n, text, list, i, num_files) {
 
 # Of what is measured, what is not.
 function nothing(what) {
-    stop("no rows of " what "; make bench PLAN=full measures them")
+    stop("no rows of " what "; make bench PLAN=" PLAN " measures them")
 }
 
 END { if (failed) exit failed }

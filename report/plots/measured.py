@@ -170,8 +170,11 @@ class _Times(dict):
 def times(rows):
     """Who took how long on what: {who: {dataset: ms}}. Who is the number of a lab, whose fastest row counts
     where several settings were measured, or "best" or "default": that algorithm of the vendor's library. Asking
-    for who is not there raises Missing."""
+    for who is not there raises Missing. The rows are of one operation."""
     found = _Times()
+    operations = {row.get("operation", "spmm") for row in rows}
+    if len(operations) > 1:
+        raise Malformed(f"{rows[0]['']}: times of {' and '.join(sorted(operations))} in one")
     for row in rows:
         own = [int(row["lab"])] if row["lab"] != "0" else [
             who for who in ("best", "default") if row["contender"] == row["vendor_" + who]]

@@ -34,12 +34,14 @@ from measured import (  # noqa: E402, F401 (figures know this module alone)
 
 WIDTH = 7.0  # of a figure, inches: a page's text width
 
-# A lab has one colour and one marker in all figures. Along the ladder colours go from light to dark, so they
-# keep their order in grey and for the colour-blind (viridis); markers tell neighbours apart.
+# A lab has one colour and one marker in all figures. Along the ladder of an operation colours go from light to dark,
+# so they keep their order in grey and for the colour-blind (viridis); markers tell neighbours apart.
 LABS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 20, 21, 99]
-MARKERS = dict(zip(LABS, "os^Dv<>phXP8HdosD*"))
-_ladder = matplotlib.colormaps["viridis_r"]
-COLOURS = {lab: _ladder(0.08 + 0.92 * i / (len(LABS) - 1)) for i, lab in enumerate(LABS)}
+SDDMM_LABS = [30, 31, 32, 33, 99]
+LADDERS = (SDDMM_LABS, LABS)
+MARKERS = {**dict(zip(SDDMM_LABS, "os^D*")), **dict(zip(LABS, "os^Dv<>phXP8HdosD*"))}
+_colours = matplotlib.colormaps["viridis_r"]
+COLOURS = {lab: _colours(0.08 + 0.92 * i / (len(ladder) - 1)) for ladder in LADDERS for i, lab in enumerate(ladder)}
 VENDOR = {"color": "white", "edgecolor": "black", "hatch": "////", "linewidth": 0.5}  # bars of a vendor's
 PUBLISHED = {"color": "white", "edgecolor": "black", "hatch": "xxxx", "linewidth": 0.5}  # bars of published figures
 VENDOR_DOT = {"marker": "+", "color": "black", "markersize": 7, "linestyle": "none"}
@@ -57,7 +59,8 @@ def dot(lab):
 
 def side(lab):
     """-1 or 1, alternating along the ladder: where a lab's point goes that would hide its neighbour's."""
-    return -1 if LABS.index(lab) % 2 else 1
+    ladder = LABS if lab in LABS else SDDMM_LABS
+    return -1 if ladder.index(lab) % 2 else 1
 
 
 def plain_ticks(axis, *digits):

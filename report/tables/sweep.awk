@@ -42,5 +42,5 @@ END {
     if (judge_rule())
         printf "\nThe rule's geometric mean over %d cases is %.1f %% of the best setting; the least is %.1f %%, %s.\n", shares,
             100 * share_mean, 100 * share_least, problem(share_least_at)
-    else print "\nWhat the lab's rule chooses was not measured: make bench PLAN=full does."
+    else print "\nWhat the lab's rule chooses was not measured: make bench PLAN=" PLAN " does."
 }

@@ -328,6 +328,32 @@ answer() {
     diff <(grep '^## ' labs/42_my_idea/README.md) <(grep '^## ' labs/03_shared_tiles/README.md)
     run scripts/new-lab 42_other
     [ "$status" -eq 2 ] && [[ $output == *"there already"* ]]
+    run scripts/new-lab 43_x saxpy
+    [ "$status" -eq 2 ] && [ "$output" = "new-lab: OP=saxpy: no such operation (there are: $(scripts/operations | cut -d ' ' -f 1 | paste -s -d , | sed 's/,/, /g'))" ]
+    [ ! -e labs/43_x ]
     run scripts/new-lab ../42_x
     [ "$status" -eq 2 ]
+}
+
+@test "new-lab: of every operation there is, with what its kernels are given" {
+    local tree=$BATS_TEST_TMPDIR/tree op width
+    mkdir "$tree"
+    cp -rp Makefile config.mk mk scripts common labs "$tree"
+    mkdir -p "$tree/build" "$tree/tests"
+    cp -rp tests/kernels "$tree/tests"
+    cp -rp "$OUT" "$tree/build"
+    cd "$tree"
+    while read -r op width <&4; do
+        rm -rf labs/42_*
+        run -0 make -s new-lab NAME=42_my_idea OP="$op"
+        grep -q "^operation $op$" labs/42_my_idea/grade.tsv
+        grep -q "any matrix and any $width, and" labs/42_my_idea/README.md
+        grep -q "void ${op}_my_idea_kernel(int rows, int $width," labs/42_my_idea/lab.cu
+        [ "$(scripts/parent-of 42)" = "$(scripts/parent-of | awk -v op="$op" '
+            $1 == op && $2 != 42 { for (i = 2; i <= 3; i++) if ($i < 42 && $i > last) last = $i } END { print last }')" ]
+        run -0 make -j2 BACKEND=simt build/simt/lab42
+        run build/simt/lab42 rand:rows=50,deg=3 5 --vs none --csv rows.csv
+        [ "$status" -eq 1 ] && [[ $output == *"lab42 my_idea  FAIL: nothing was written"* ]]
+        grep -q "^2,$op,42,my_idea,fp32," rows.csv
+    done 4< <(scripts/operations)
 }

@@ -67,6 +67,41 @@ figures_module() {
     [ "$(cat "$figures/speedups.svg")" = before ]
 }
 
+# sddmm_rows OPERATION: rows of labs 31, 33 and 99 and of the vendor on a graph and on weights, at two widths.
+sddmm_rows() {
+    awk -v operation="$1" 'BEGIN {
+        print "operation,lab,contender,precision,dataset,origin,rows,cols,nnz,N,device,driver,toolkit,commit,flags,l2," \
+            "median_ms,status,vendor_best,vendor_default"
+        for (K = 32; K <= 64; K *= 2) {
+            both("31,balanced", K, 2, 9); both("33,tensor", K, 8, 3); both("99,open", K, 2, 3)
+            both("0,X", K, 6, 12); both("0,cuBLAS (dense)", K, 30, 4)
+        }
+    }
+    function both(who, K, graph, weights) { row(who, K, "a,real,1000,1000,5000", graph); row(who, K, "sweep-50,stand-in,100,100,5000", weights) }
+    function row(who, K, matrix, ms) {
+        print operation "," who ",fp32," matrix "," K ",GPU,1.2,3.4,c0ffee,,warm," ms * (operation == "spmm" ? 2 : 1) ",ok,X,X"
+    }'
+}
+
+@test "SDDMM: beside SpMM of the same width, and which lab wins at which density" {
+    sddmm_rows sddmm >"$results/sddmm.csv"
+    sddmm_rows sddmm | grep -v ',32,GPU' >"$results/sddmm-sparsity.csv"
+    sddmm_rows spmm >"$results/spmm-beside-sddmm.csv"
+    run -0 scripts/plots "$results" "$figures" sddmm_beside_spmm sddmm_density
+    [ "$output" = "" ]
+    # Lab 99 takes half of what SpMM takes on both, the graph of 0.5 % is lab 31's and the weights are lab 33's.
+    for said in 'K = 64' 'lab 99: 0.50' 'a (real)' 'rows of sddmm.csv, spmm-beside-sddmm.csv'; do
+        grep -qF -- "<!-- $said" "$figures/sddmm_beside_spmm.svg" || grep -qF -- "$said -->" "$figures/sddmm_beside_spmm.svg"
+    done
+    for said in 'lab 31: 2 of 4' 'lab 33: 2 of 4' "cuSPARSE's best" 'cuBLAS'; do
+        grep -qF -- "$said" "$figures/sddmm_density.svg"
+    done
+    cat "$results/spmm-beside-sddmm.csv" >>"$results/sddmm.csv"
+    sed -i '2,${/^operation/d}' "$results/sddmm.csv"
+    run -3 scripts/plots "$results" "$figures" sddmm_beside_spmm
+    [[ $output == "sddmm_beside_spmm: sddmm.csv:2: times of sddmm and spmm in one" ]]
+}
+
 @test "a figure that there is not is a usage error, and nothing is made" {
     run -2 scripts/plots "$results" "$figures" speedups nosuch
     [[ $output == "plots: no figure 'nosuch' in report/plots; there are:"*" roofline "* ]]

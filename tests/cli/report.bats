@@ -75,6 +75,48 @@ END
 END
 }
 
+@test "an operation's own table: its width's name, the kernel behind a rule, another operation at the same width" {
+    # sddmm LAB CONTENDER DATASET K MS [TUNING]
+    sddmm() { row lab="$1" contender="$2" dataset="$3" N="$4" median_ms="$5" tuning="${6-}" status=ok; }
+    {
+        head -n 1 tests/cli/golden/report.csv | sed 's/^/operation,/; s/$/,gather_share/'
+        {
+            sddmm 99 open a 32 2 "KERNEL=sddmm_tiles U=4"
+            sddmm 31 sddmm_balanced a 32 4
+            sddmm 0 'cuSPARSE B' a 32 6
+            sddmm 0 'cuSPARSE D' a 32 8
+            sddmm 99 open a 64 5
+            sddmm 0 'cuSPARSE B' a 64 4
+        } | sed 's/^/sddmm,/; s/$/,0.75/'
+    } >"$rows/sddmm.csv"
+    {
+        head -n 1 tests/cli/golden/report.csv | sed 's/^/operation,/'
+        { sddmm 99 open a 32 4 && sddmm 99 open a 64 4; } | sed 's/^/spmm,/'
+    } >"$rows/spmm-beside-sddmm.csv"
+    report <<'END'
+{{table graphs op=sddmm beside=spmm sddmm.csv spmm-beside-sddmm.csv: Graphs.}}
+{{table speedups labs=31 sddmm.csv: Labs.}}
+{{table ladder-table sddmm.csv: Ladder.}}
+{{value beside of=lab99 op=sddmm over=lab99 other=spmm sddmm.csv spmm-beside-sddmm.csv}} {{value beside of=lab99 op=sddmm over=lab99 other=spmm stat=most sddmm.csv spmm-beside-sddmm.csv}}
+END
+    [ "$status" -eq 0 ]
+    diff - <(grep '^|' "$page/report.md" | head -n 8) <<'END'
+| matrix | K | lab 99, us | kernel | gather share | over default | over best (which) | spmm, us | sddmm over it |
+|---|---:|---:|---|---:|---:|---|---:|---:|
+| a (real) | 32 | 2000 | tiles | 75 % | 4.00 | 3.00 (B) | 4000 | 0.50 |
+| a (real) | 64 | 5000 | open | 75 % | - | <mark>0.80 (behind)</mark> (B) | 4000 | 1.25 |
+| geometric mean, ahead | | | | | 4.00, 1 of 1 | 1.55, 1 of 2 | | 0.79 |
+| lab | problems | K | cases | over best | least, on | most | ahead | over default | ahead |
+|---:|---|---:|---:|---:|---|---:|---:|---:|---:|
+| 31 | graphs | 32 | 1 | **1.50** | 1.50, a | 1.50 | 1 | 2.00 | 1 |
+END
+    grep -qx 'K = 32' "$page/report.md"
+    grep -qx '0.79 1.25' "$page/report.md"
+    # The ladder's table is of one operation.
+    report <<<'{{table ladder-table sddmm.csv spmm-beside-sddmm.csv: Both.}}'
+    [[ $status -eq 3 && $stderr == *"ladder-table: rows of sddmm and of spmm in one table"* ]]
+}
+
 @test "the switches of a lab, each alone and all of them, per model and batch" {
     # sweep DATASET TUNING MS: a row of lab 6.
     sweep() { row lab=6 contender=roma dataset="$1" flags=sweep N=256 tuning="$2" median_ms="$3" status=ok; }
@@ -157,6 +199,7 @@ $marker"
 {{table cases of=lab9 spmm.csv: A lab that is not there.}}
 {{table counters counters.csv: What make bench does not measure.}}
 {{table resources-table resources.csv: Nor this.}}
+{{table graphs sddmm-rnn.csv: Of another plan.}}
 {{figure there: Drawn.}}
 {{figure gone: Not drawn.}}
 a {{value time of=lab5 only=^a$ N=32 spmm.csv}} b {{value limit name=launch_us limits.tsv}} c
@@ -165,12 +208,13 @@ END
     grep -qxF '> **Not shown:** no spmm-rnn.csv; make bench PLAN=full measures it' "$page/report.md"
     grep -qxF '> **Not shown:** no counters.csv; make validate-counters measures it' "$page/report.md"
     grep -qxF '> **Not shown:** no resources.csv; make resources measures it' "$page/report.md"
+    grep -qxF '> **Not shown:** no sddmm-rnn.csv; make bench PLAN=sddmm measures it' "$page/report.md"
     grep -qxF '> **Not shown:** no rows of lab9; make bench PLAN=full measures them' "$page/report.md"
     grep -qxF '![there](figures/there.svg)' "$page/report.md"
     grep -qxF '> **Not shown:** gone: no rows of lab 5; make bench PLAN=full measures them' "$page/report.md"
     grep -qxF 'a **not measured** b 5.0 c' "$page/report.md"
     grep -qxF '**Figure 2.** Not drawn.' "$page/report.md"
-    [ "$(wc -l <<<"$stderr")" -eq 6 ]
+    [ "$(wc -l <<<"$stderr")" -eq 7 ]
 }
 
 @test "what bounds a case is as ncu has it, with its machine and data" {
