@@ -66,7 +66,8 @@ struct cursor {
     int row, strip; /* the tile's corner */
 
     /* The tiles of the block are this one, and every gridDim.x-th from there. */
-    __device__ __forceinline__ cursor(const bit_tiles &pattern, int tile) : tile(tile), step(0)
+    __device__ __forceinline__ cursor(const bit_tiles &pattern, int tile)
+        : tile(tile), step(0), row(0), strip(0)
     {
         find_corner(pattern);
     }
