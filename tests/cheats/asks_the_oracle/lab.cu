@@ -13,8 +13,7 @@ static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStre
     } inputs = {};
     inputs.values.floats = plan->A.d_values;
     inputs.B.floats = B;
-    problem p = {
-        .operation = &spmm_operation, .A = plan->A.host, .width = plan->N, .own = &inputs};
+    problem p = {.operation = &spmm_operation, .A = plan->A.host, .width = plan->N, .own = &inputs};
     double *want = (double *)malloc(2 * plan->N * sizeof *want);
     for (int row = 0; row < plan->A.rows; row++) {
         spmm_operation.oracle(&p, 0, row, want, want + plan->N);
