@@ -8,6 +8,7 @@
 #include "matrix/memory.h"
 #include "matrix/random.h"
 #include "ops/inputs.h"
+#include "ops/rounding.h"
 
 #include <float.h>
 #include <math.h>
@@ -52,39 +53,30 @@ static double weight_of(const problem *p, int64_t z)
 
 /* The sum over the first `features` of row x of X and row y of Y, times w.
  *
- * K products added in fp32, in any order and with or without fused multiply-add, are off by at
- * most u K S, with S = sum |x||y| and u = 2^-24 the unit roundoff (Jeannerod and Rump, Improved
- * error bounds for inner products in floating-point arithmetic, 2013). The multiplication by w
- * rounds once more, whether it comes last or is applied to each x before. Together that is
- * (1 + K u)(1 + u) - 1 = u (K + 1 + K u), and K u is below 1 for all K up to 2^24. The bound is
- * u (K + 4) S |w|: two more roundings are left, for a split of the sum.
+ * The sum is bounded as every sum of random products is (rounding.c); X and Y are random. The
+ * multiplication by w scales the sum's error. It rounds once more, whether it comes last or is applied
+ * to each x before: by u |w| S at most, or by u |d|. The 4 of the one bound and the 2 |result| of the
+ * other have room for that.
  *
  * Products of x and y are 0 or at least 2^-46, so that only those with w underflow. They are K
- * products and a last one, off by half of 2^-149 each: (K + 1) 2^-149 is enough.
- *
- * In fp16 and bf16 the inputs are what they are after rounding, and a product of two of them is
- * exact in fp32 (11 + 11 bits at most, of 24). So a kernel that adds and weighs in fp32 has the
- * same error e. It rounds once more, at the store: by u16 (|d| + e), or half of the least
- * subnormal where d is that small. Altogether e + u16 (|d| + e) + least / 2, with u16 = 2^-11 or
- * 2^-8. */
+ * products and a last one, off by half of 2^-149 each: (K + 1) 2^-149 is enough. */
 static bounded product(const problem *p, int64_t x, int64_t y, int features, double w)
 {
     const sddmm_inputs *own = p->own;
-    const number_format *format = precision_format(p->precision);
     const float *X = own->X.floats + (size_t)x * p->width;
     const float *Y = own->Y.floats + (size_t)y * p->width;
-    double sum = 0, size = 0;
-#pragma omp simd reduction(+ : sum, size)
+    double sum = 0, size = 0, squares = 0, largest = 0;
+#pragma omp simd reduction(+ : sum, size, squares) reduction(max : largest)
     for (int k = 0; k < features; k++) {
-        const double term = (double)X[k] * Y[k];
+        const double term = (double)X[k] * Y[k], magnitude = fabs(term);
         sum += term;
-        size += fabs(term);
+        size += magnitude;
+        squares += term * term;
+        largest = magnitude > largest ? magnitude : largest;
     }
-    bounded d = {.value = w * sum,
-                 .bound = 0x1p-24 * (features + 4) * size * fabs(w) + 0x1p-149 * (features + 1)};
-    if (p->precision != PRECISION_FP32)
-        d.bound += format->unit_roundoff * (fabs(d.value) + d.bound) + format->least / 2;
-    return d;
+    const product_sum s = {features, size, squares, largest, sum};
+    const double value = w * sum, error = fabs(w) * rounding_bound(&s) + 0x1p-149 * (features + 1);
+    return (bounded){value, rounding_stored(p->precision, value, error)};
 }
 
 /* D[z], the nonzero of that row. */

@@ -75,18 +75,24 @@ static void shuffle_columns(csr_matrix *A, uint64_t seed)
 
 /* ---- the oracle ------------------------------------------------------------------------------ */
 
-/* Element z in long double, summed from the last feature to the first, and its size. */
+/* Element z in long double, summed from the last feature to the first; the sum of its products' sizes, and
+ * the error that the operation says a sum in fp32 may have. */
 static long double exact_element(const inputs *in, const csr_matrix *A, int64_t i, int64_t z, int K,
-                                 long double *size)
+                                 long double *size, long double *allowed)
 {
     const float *x = in->X + (size_t)i * K, *y = in->Y + (size_t)A->col_idx[z] * K;
     const long double w = in->W ? in->W[z] : 1;
-    long double sum = 0;
+    long double sum = 0, squares = 0, largest = 0;
     *size = 0;
     for (int k = K - 1; k >= 0; k--) {
-        sum += (long double)x[k] * y[k];
-        *size += fabsl((long double)x[k] * y[k]);
+        const long double term = (long double)x[k] * y[k];
+        sum += term;
+        squares += term * term;
+        largest = fmaxl(largest, fabsl(term));
+        *size += fabsl(term);
     }
+    const long double random = 6 * sqrtl(K * squares) + 4 * largest + 2 * fabsl(sum);
+    *allowed = 0x1p-24L * fabsl(w) * fminl((K + 4) * *size, random) + 0x1p-149L * (K + 1);
     *size *= fabsl(w);
     return w * sum;
 }
@@ -105,9 +111,8 @@ static void assert_oracle_is_right(enum precision precision, const csr_matrix *A
         assert_int_equal(output_length(&p.outputs[0], i), n);
         p.operation->oracle(&p, 0, i, r.want, r.bound);
         for (int64_t j = 0; j < n; j++) {
-            long double size;
-            const long double exact = exact_element(&in, A, i, start + j, K, &size);
-            long double allowed = 0x1p-24L * (K + 4) * size + 0x1p-149L * (K + 1);
+            long double size, allowed;
+            const long double exact = exact_element(&in, A, i, start + j, K, &size, &allowed);
             if (precision != PRECISION_FP32)
                 allowed += format->unit_roundoff * (fabsl(exact) + allowed) + format->least / 2;
             /* fp64 sums are off by (K + 1) * 2^-53 at most: far below the bound. */
