@@ -14,6 +14,8 @@
 
 #include "ops/device_csr.h"
 
+#include <cuda_runtime_api.h>
+
 #include <stddef.h>
 #include <stdint.h>
 

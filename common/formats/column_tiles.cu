@@ -156,7 +156,7 @@ static cudaError_t build(const device_csr *A, int blocks, column_tiles *t)
 const char *column_tiles_unsuited(int64_t rows, int64_t cols, int64_t nnz, int tile_cols)
 {
     if (tile_cols <= 0) return "shared memory has no room for a tile of Y";
-    const int64_t tiles = cols / tile_cols + 1;
+    const int64_t tiles = (cols + tile_cols - 1) / tile_cols;
     if (tiles > MAX_COLUMN_TILES) return "it has too many columns for tiles of Y in shared memory";
     const int64_t of_segment = 2 * (GROUP_PLACES - 1) + SEGMENT_COST; /* at most */
     if (tiles * rows * of_segment + nnz >= INT32_MAX)

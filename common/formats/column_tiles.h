@@ -16,6 +16,8 @@
 
 #include "ops/device_csr.h"
 
+#include <cuda_runtime_api.h>
+
 #include <stdint.h>
 
 #ifdef __cplusplus
