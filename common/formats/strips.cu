@@ -54,16 +54,15 @@ struct measure_cells {
 
 struct list_segments {
     cells c;
-    int *row, *offset;
-    strip *strips;
+    strips s;
 
     __device__ void operator()(int64_t cell) const
     {
         const int segment = c.number[cell], place = c.place[cell];
         if (segment == c.number[cell + 1]) return;
-        row[segment] = (int)(cell % c.rows);
-        if (offset) offset[segment] = c.first[cell] - place;
-        atomicOr(&strips[place / STRIP].starts, 1u << place % STRIP);
+        s.d_row[segment] = (int)(cell % c.rows);
+        if (s.d_offset) s.d_offset[segment] = c.first[cell] - place;
+        atomicOr(&s.d_strip[place / STRIP].starts, 1u << place % STRIP);
     }
 };
 
@@ -89,14 +88,13 @@ struct name_first_segments {
 };
 
 struct copy_columns {
-    strip_arrays d;
+    strips s;
     const int *col_idx;
-    int *column;
 
     __device__ void operator()(int64_t place) const
     {
-        const int segment = d.strips[place / STRIP].segment_of((int)place);
-        column[place] = col_idx[place + d.offset[segment]];
+        const int segment = segment_of(s.d_strip[place / STRIP], (int)place);
+        s.d_own_column[place] = col_idx[place + s.d_offset[segment]];
     }
 };
 
@@ -118,30 +116,24 @@ static cudaError_t number_cells(const cells &c, int *segments)
 static cudaError_t fill_strips(const device_csr *W, const cells &c, strips *s)
 {
     const int count = strips_of(s->places);
-    strip *d_strips = NULL;
-    int *d_row = NULL, *d_offset = NULL, *d_before = NULL;
+    int *d_before = NULL;
     cudaError_t error;
-    CUDA_TRY_GOTO(error, done, allocate(ON_DEVICE, &d_strips, count));
-    s->d.strips = d_strips;
-    CUDA_TRY_GOTO(error, done, allocate(ON_DEVICE, &d_row, s->segments));
-    s->d.row = d_row;
-    if (s->blocks > 1) CUDA_TRY_GOTO(error, done, allocate(ON_DEVICE, &d_offset, s->segments));
-    s->d.offset = d_offset;
-    CUDA_TRY_GOTO(error, done,
-                  device_parallel_for(c.count, list_segments{c, d_row, d_offset, d_strips}, 0));
+    CUDA_TRY_GOTO(error, done, allocate(ON_DEVICE, &s->d_strip, count));
+    CUDA_TRY_GOTO(error, done, allocate(ON_DEVICE, &s->d_row, s->segments));
+    if (s->blocks > 1) {
+        CUDA_TRY_GOTO(error, done, allocate(ON_DEVICE, &s->d_offset, s->segments));
+        CUDA_TRY_GOTO(error, done, allocate(ON_DEVICE, &s->d_own_column, s->places));
+    }
     CUDA_TRY_GOTO(error, done, allocate(ON_DEVICE, &d_before, count));
-    CUDA_TRY_GOTO(error, done, device_parallel_for(count, count_starts{d_strips, d_before}, 0));
+    CUDA_TRY_GOTO(error, done, device_parallel_for(c.count, list_segments{c, *s}, 0));
+    CUDA_TRY_GOTO(error, done, device_parallel_for(count, count_starts{s->d_strip, d_before}, 0));
     CUDA_TRY_GOTO(error, done, device_exclusive_scan(d_before, count, 0));
     CUDA_TRY_GOTO(error, done,
-                  device_parallel_for(count, name_first_segments{d_strips, d_before}, 0));
-    s->d.column = W->d_col_idx;
-    if (s->blocks > 1) {
-        CUDA_TRY_GOTO(error, done, allocate(ON_DEVICE, &s->d_own_columns, s->places));
-        s->d.column = s->d_own_columns;
-        CUDA_TRY_GOTO(
-            error, done,
-            device_parallel_for(s->places, copy_columns{s->d, W->d_col_idx, s->d_own_columns}, 0));
-    }
+                  device_parallel_for(count, name_first_segments{s->d_strip, d_before}, 0));
+    if (s->blocks > 1)
+        CUDA_TRY_GOTO(error, done,
+                      device_parallel_for(s->places, copy_columns{*s, W->d_col_idx}, 0));
+    s->d_column = s->d_own_column ? s->d_own_column : W->d_col_idx;
     CUDA_TRY_GOTO(error, done, cudaDeviceSynchronize());
 done:
     cudaFree(d_before);
@@ -191,23 +183,18 @@ cudaError_t strips_build(const device_csr *W, int blocks, strips **result)
     return cudaSuccess;
 }
 
-int strips_blocks(const strips *s)
-{
-    return s->blocks;
-}
-
 size_t strips_bytes(const strips *s)
 {
-    const size_t words = (s->d.offset ? 2 : 1) * (size_t)s->segments + s->places;
+    const size_t words = (s->d_offset ? 2 : 1) * (size_t)s->segments + s->places;
     return words * sizeof(int) + strips_of(s->places) * sizeof(strip);
 }
 
 void strips_free(strips *s)
 {
     if (!s) return;
-    cudaFree((void *)s->d.strips);
-    cudaFree((void *)s->d.row);
-    cudaFree((void *)s->d.offset);
-    cudaFree(s->d_own_columns);
+    cudaFree(s->d_strip);
+    cudaFree(s->d_row);
+    cudaFree(s->d_offset);
+    cudaFree(s->d_own_column);
     free(s);
 }

@@ -24,17 +24,26 @@ extern "C" {
 
 enum { STRIP = 32 }; /* places of a strip */
 
-/* The format; strips.cuh has its arrays. */
-typedef struct strips strips;
+typedef struct strip {
+    int segment;                     /* that the first place belongs to */
+    unsigned starts;                 /* bit i: place i begins another; never bit 0 */
+} __attribute__((aligned(8))) strip; /* one load */
+
+/* The format. Its arrays lie on the device. */
+typedef struct strips {
+    int places, segments, blocks;
+    strip *d_strip;      /* one for each 32 places */
+    int *d_row;          /* of each segment */
+    int *d_offset;       /* of each segment: what to add to a place for that in CSR; NULL: 0 */
+    int *d_own_column;   /* of each place; NULL: places are those of CSR */
+    const int *d_column; /* of each place: the same array, or CSR's */
+} strips;
 
 /* Builds the strips of W's pattern on the device. blocks: how many blocks of columns are wanted, 1 or
  * more. There is one block only where the columns of a row do not ascend: its part of a block would not
  * be in one piece. The pattern's arrays are borrowed as long as the format lives. The caller frees *s. On
  * error *s is NULL and nothing is left allocated. */
 cudaError_t strips_build(const device_csr *W, int blocks, strips **s);
-
-/* How many blocks of columns there are. */
-int strips_blocks(const strips *s);
 
 /* Bytes of the format, columns included: a product reads them all once. */
 size_t strips_bytes(const strips *s);

@@ -32,8 +32,11 @@ template <class H> struct product {
     int nnz, share;      /* nonzeros of a group: 8, 16 or 32 */
     int vectors, slices; /* of a row of X or Y */
     unsigned row_bytes;
-    strip_arrays pattern;
-    const H *__restrict__ weights; /* NULL: all 1 */
+    const strip *__restrict__ strips;
+    const int *__restrict__ column; /* of each place */
+    const int *__restrict__ row;    /* of each segment */
+    const int *__restrict__ offset; /* of each segment, in blocks of columns; else NULL */
+    const H *__restrict__ weights;  /* NULL: all 1 */
     const H *__restrict__ X, *__restrict__ Y;
     H *__restrict__ D;
 };
@@ -122,7 +125,7 @@ struct lane_group {
     typename part::vectors x; /* the row of X of the last nonzero */
 
     __device__ __forceinline__ explicit lane_group(const product<H> &product, int first)
-        : p(product), own(p.pattern.strips[min(first, p.nnz - 1) / STRIP]), x{}
+        : p(product), own(p.strips[min(first, p.nnz - 1) / STRIP]), x{}
     {
         fetch(first);
     }
@@ -138,8 +141,8 @@ struct lane_group {
 #pragma unroll
         for (int i = 0; i < HELD; i++) {
             const int here = min(place(at, i), p.nnz - 1);
-            next_column[i] = p.pattern.column[here];
-            next_row[i] = p.pattern.row[own.segment_of(here)];
+            next_column[i] = p.column[here];
+            next_row[i] = p.row[segment_of(own, here)];
         }
     }
 
@@ -214,7 +217,7 @@ struct lane_group {
         for (int i = 0; i < HELD; i++) {
             int z = place(at, i);
             if (z >= p.nnz) return;
-            if (p.pattern.offset) z += p.pattern.offset[own.segment_of(z)];
+            if (p.offset) z += p.offset[segment_of(own, z)];
             const float weight = p.weights ? widen(p.weights[z]) : 1;
             const H result[1] = {narrow<H>(weight * sum[i * HOLDERS])};
             store_vector_streaming(&p.D[z], result);
@@ -312,13 +315,17 @@ static cudaError_t run_as(const sddmm_plan *plan, const H *X, const H *Y, H *D, 
                           cudaStream_t stream)
 {
     const group_shape shape = shape_of(plan->K, sizeof(H), plan->tuning[TUNE_PIECES]);
+    const strips *s = (const strips *)plan->state;
     const int vectors = plan->K / shape.vector;
     const product<H> p = {.nnz = plan->W.nnz,
                           .share = plan->tuning[TUNE_SHARE],
                           .vectors = vectors,
                           .slices = (vectors - 1) / (shape.lanes * shape.pieces) + 1,
                           .row_bytes = (unsigned)(plan->K * sizeof(H)),
-                          .pattern = ((const strips *)plan->state)->d,
+                          .strips = s->d_strip,
+                          .column = s->d_column,
+                          .row = s->d_row,
+                          .offset = s->d_offset,
                           .weights = weights,
                           .X = X,
                           .Y = Y,
@@ -358,7 +365,7 @@ static cudaError_t prepare(sddmm_plan *plan)
     tuning[TUNE_PIECES] = shape.pieces;
     if (shape.sliced) tuning[TUNE_PIECES] = 2, tuning[TUNE_AHEAD] = 8;
     CUDA_TRY(strips_build(&plan->W, tuning[TUNE_BLOCKS], &s));
-    tuning[TUNE_BLOCKS] = strips_blocks(s);
+    tuning[TUNE_BLOCKS] = s->blocks;
     plan->state = s;
     return cudaSuccess;
 }

@@ -27,24 +27,24 @@ constexpr int LANES = 8, BATCH = 8, V = 4, PIECES = 4; /* K up to 128, a multipl
 
 /* A group for each strip; sums as in the lab, by halves that lanes keep and send away. */
 template <bug BUG>
-__global__ void sddmm_strips_mutant_kernel(int nnz, int K, strip_arrays pattern, const float *W,
-                                           const float *X, const float *Y, float *D)
+__global__ void sddmm_strips_mutant_kernel(int K, strips pattern, const float *W, const float *X,
+                                           const float *Y, float *D)
 {
-    const int lane = threadIdx.x % LANES;
+    const int lane = threadIdx.x % LANES, nnz = pattern.places;
     const int s = blockIdx.x * (WARP_SIZE / LANES) + threadIdx.x / LANES, first = s * STRIP;
     const int vectors = BUG == WHOLE_VECTORS_ONLY ? K / (LANES * V) * LANES : K / V;
     const int last_strip = (nnz - 1) / STRIP;
     const int known = BUG == ROWS_OF_STRIP_BEFORE && s > 0 ? s - 1 : s;
-    const strip own = pattern.strips[min(known, last_strip)];
+    const strip own = pattern.d_strip[min(known, last_strip)];
     float x[PIECES][V] = {};
     int row_of_x = -1;
     for (int b = 0; b < STRIP; b += BATCH) {
         float sum[BATCH] = {};
         for (int j = 0; j < BATCH; j++) {
             const int place = min(first + b + j, nnz - 1);
-            int segment = own.segment_of(place);
+            int segment = segment_of(own, place);
             if (BUG == FIRST_PLACE_COUNTED_TWICE && own.starts & 2) segment++;
-            const int row = pattern.row[segment];
+            const int row = pattern.d_row[segment];
             const bool looks = BUG == ROW_KEPT_IN_BATCH          ? j == 0
                                : BUG == ROW_KEPT_BETWEEN_BATCHES ? j > 0 || b == 0
                                                                  : true;
@@ -55,7 +55,7 @@ __global__ void sddmm_strips_mutant_kernel(int nnz, int K, strip_arrays pattern,
                 float y[V];
                 if (vector >= vectors) continue;
                 if (fresh) load_vector(x[k], &X[(size_t)row * K + vector * V]);
-                load_vector(y, &Y[(size_t)pattern.column[place] * K + vector * V]);
+                load_vector(y, &Y[(size_t)pattern.d_column[place] * K + vector * V]);
                 for (int v = 0; v < V; v++)
                     sum[j] += x[k][v] * y[v];
             }
@@ -71,7 +71,7 @@ __global__ void sddmm_strips_mutant_kernel(int nnz, int K, strip_arrays pattern,
         int z = first + b + lane;
         if (BUG == LAST_STRIP_DROPPED && s == last_strip && nnz % STRIP) continue;
         if (z >= nnz && (BUG != LAST_STRIP_STORES_ALL || s > last_strip)) continue;
-        if (pattern.offset && BUG != OFFSET_FORGOTTEN) z += pattern.offset[own.segment_of(z)];
+        if (pattern.d_offset && BUG != OFFSET_FORGOTTEN) z += pattern.d_offset[segment_of(own, z)];
         D[z] = W && BUG != STRIP_WEIGHT_IGNORED ? W[z] * sum[0] : sum[0];
     }
 }
@@ -92,7 +92,7 @@ static cudaError_t run(const sddmm_plan *plan, const float *X, const float *Y, f
 {
     const int nnz = plan->W.nnz, of_warp = STRIP * (WARP_SIZE / LANES);
     sddmm_strips_mutant_kernel<BUG><<<(nnz - 1) / of_warp + 1, WARP_SIZE, 0, stream>>>(
-        nnz, plan->K, ((const strips *)plan->state)->d, plan->W.d_values, X, Y, D);
+        plan->K, *(const strips *)plan->state, plan->W.d_values, X, Y, D);
     return cudaGetLastError();
 }
 
