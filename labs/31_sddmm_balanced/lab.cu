@@ -41,11 +41,12 @@ template <class H> struct product {
     H *__restrict__ D;
 };
 
-/* Blocks of an SM, of 16 that threads allow: 64 registers a lane for 4 loads on their way of Y, and of X,
- * or 96 for 8. A row of X in 4 pieces takes 16 more, or 32. */
-constexpr int blocks_per_sm(int ahead, int pieces)
+/* Blocks of an SM by registers: 32 a lane for sums, columns and places, 4 for each load of a row of X
+ * that stays, 4 for each on its way; half of those of X are late. An SM has 32 for each of its threads. */
+constexpr int blocks_per_sm(int pieces, int ahead)
 {
-    return THREADS_PER_SM / BLOCK * (ahead > 4 ? pieces > 2 ? 4 : 5 : pieces > 2 ? 6 : 8) / 16;
+    const int registers = 32 + 8 * pieces + 6 * ahead;
+    return THREADS_PER_SM * 32 / (BLOCK * registers);
 }
 
 /* The vectors of V features that a lane has of a row: PIECES of them, LANES apart. A row longer than
@@ -226,7 +227,7 @@ struct lane_group {
 };
 
 template <class H, int V, int LANES, int PIECES, int AHEAD, bool FRESH, bool SLICED>
-static __global__ void __launch_bounds__(BLOCK, blocks_per_sm(AHEAD, PIECES))
+static __global__ void __launch_bounds__(BLOCK, blocks_per_sm(PIECES, AHEAD))
     sddmm_balanced_kernel(const __grid_constant__ product<H> p)
 {
     const int first = (blockIdx.x * (BLOCK / LANES) + threadIdx.x / LANES) * p.share;
