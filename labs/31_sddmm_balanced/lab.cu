@@ -73,6 +73,16 @@ template <class H, int V, int LANES, int PIECES, bool SLICED> struct row_part {
         }
     }
 
+    /* Copies element by element: of a memcpy of two vectors nvcc 13.0 forgets the second one. */
+    static __device__ __forceinline__ void copy(vectors &to, const vectors &from)
+    {
+#pragma unroll
+        for (int k = 0; k < PIECES; k++)
+#pragma unroll
+            for (int v = 0; v < V; v++)
+                to[k][v] = from[k][v];
+    }
+
     /* This lane's part of the product of two rows. */
     __device__ __forceinline__ float dot(const vectors &x, const vectors &y) const
     {
@@ -184,7 +194,7 @@ struct lane_group {
         }
 #pragma unroll
         for (int u = 0; u < U; u++) {
-            if (!FRESH || fresh >> (first + u) & 1) memcpy(x, next[u], sizeof x);
+            if (!FRESH || fresh >> (first + u) & 1) part::copy(x, next[u]);
             sum[first + u] += mine.dot(x, y[u]);
         }
         /* END STUDENT */
