@@ -376,10 +376,6 @@ static const char *unsuited(const problem *p)
     return "dense tiles need rows whose columns ascend, each named once";
 }
 
-/* Tensor cores cut the bits off a sum that fp32 has no room for, where other units round it. So all errors of a
- * sum have one sign, and add up to up to 0.9 of the bound for fp32: twice the bound is allowed. */
-static constexpr double CUTS = 2;
-
 #define TENSOR_CORE(title, kind, number, call, text)                                      \
     static sddmm_contender lab_##title = {                                                \
         .base = {.lab = 33,                                                               \
@@ -389,7 +385,6 @@ static constexpr double CUTS = 2;
                  .precision = kind,                                                       \
                  .min_compute_capability = 80,                                            \
                  .unit = UNIT_TENSOR_CORES,                                               \
-                 .bound_factor = kind == PRECISION_FP32 ? CUTS : 0,                       \
                  .unsuited = unsuited,                                                    \
                  .tunables = {{"ROWS", "rows of a tile", {64, 128, 256}, 3, 128},         \
                               {"WARP_COLS", "columns of a warp's part", {32, 64}, 2, 64}, \

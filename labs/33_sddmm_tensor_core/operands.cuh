@@ -11,55 +11,76 @@
  * Parts are rounded: |xl| <= 2^-11 |x|, of which a tensor core cuts one bit, 2^-23 |x|. So a product is off by at most
  * 2^-22 |x y| for xl yl and 2 * 2^-23 for the cuts, 8 u with u = 2^-24: within the operation's bound of u (K + 4) S
  * from K = 8 on, with 4 u left for the sum.
+ *
+ * A tensor core cuts sums, too, where CUDA cores round them: errors always point towards zero and add up. So the
+ * three products of 8 features begin at zero, the small ones first, and CUDA cores add them to the sum.
  */
 #ifndef LAB33_OPERANDS_CUH
 #define LAB33_OPERANDS_CUH
 
 #include "device/mma.cuh"
 
-/* 16 bits. */
+/* 16 bits. What a tensor core cuts of the sums is far below what storing them rounds. */
 template <class T> struct operands {
-    static constexpr int PRODUCTS = 1;
-    template <int WORDS> struct part {
+    template <int WORDS> struct words {
         uint32_t word[WORDS];
     };
-    typedef part<4> left;  /* 16 rows of X */
-    typedef part<2> right; /* 8 rows of Y */
+    typedef words<4> left;  /* 16 rows of X */
+    typedef words<2> right; /* 8 rows of Y */
 
     template <int WORDS>
-    static __device__ __forceinline__ void make(part<WORDS> &to, const uint32_t *words)
+    static __device__ __forceinline__ void make(words<WORDS> &to, const uint32_t *from)
     {
 #pragma unroll
         for (int i = 0; i < WORDS; i++)
-            to.word[i] = words[i];
+            to.word[i] = from[i];
     }
-    /* sum += part i of PRODUCTS, the smallest first. */
-    static __device__ __forceinline__ void multiply_add(int, float (&sum)[4], const left &x,
-                                                        const right &y)
+    /* sum[j] += x times y[j]. */
+    template <int N>
+    static __device__ __forceinline__ void multiply_add(float (&sum)[N][4], const left &x,
+                                                        const right (&y)[N])
     {
-        mma_m16n8k16<T>(sum, x.word, y.word);
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            mma_m16n8k16<T>(sum[j], x.word, y[j].word);
     }
 };
 
 template <> struct operands<float> {
-    static constexpr int PRODUCTS = 3;
-    template <int WORDS> struct part {
+    template <int WORDS> struct words {
         uint32_t high[WORDS], low[WORDS];
     };
-    typedef part<4> left;
-    typedef part<2> right;
+    typedef words<4> left;
+    typedef words<2> right;
 
     template <int WORDS>
-    static __device__ __forceinline__ void make(part<WORDS> &to, const uint32_t *words)
+    static __device__ __forceinline__ void make(words<WORDS> &to, const uint32_t *from)
     {
 #pragma unroll
         for (int i = 0; i < WORDS; i++)
-            split_tf32_rounded(__uint_as_float(words[i]), to.high[i], to.low[i]);
+            split_tf32_rounded(__uint_as_float(from[i]), to.high[i], to.low[i]);
     }
-    static __device__ __forceinline__ void multiply_add(int i, float (&sum)[4], const left &x,
-                                                        const right &y)
+    template <int N>
+    static __device__ __forceinline__ void multiply_add(float (&sum)[N][4], const left &x,
+                                                        const right (&y)[N])
     {
-        mma_m16n8k8_tf32(sum, i == 1 ? x.low : x.high, i == 0 ? y.low : y.high, sum);
+        /* BEGIN STUDENT: three products of each pair, from zero, the small ones first; add them */
+        float part[N][4] = {}; /* between two products on the same part there are others */
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            mma_m16n8k8_tf32(part[j], x.high, y[j].low, part[j]);
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            mma_m16n8k8_tf32(part[j], x.low, y[j].high, part[j]);
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            mma_m16n8k8_tf32(part[j], x.high, y[j].high, part[j]);
+#pragma unroll
+        for (int j = 0; j < N; j++)
+#pragma unroll
+            for (int e = 0; e < 4; e++)
+                sum[j][e] += part[j][e];
+        /* END STUDENT */
     }
 };
 

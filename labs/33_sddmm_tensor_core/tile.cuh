@@ -62,7 +62,7 @@ static __device__ __forceinline__ void multiply_step(const char *x_rows, const c
     const int lane = threadIdx.x % WARP_SIZE;
 #pragma unroll
     for (int piece = 0; piece < PIECES; piece += 2) {
-        /* BEGIN STUDENT: load both operands by ldmatrix, four quarters at a time; multiply all parts */
+        /* BEGIN STUDENT: load both operands by ldmatrix, four quarters at a time; multiply */
         /* Lane 8 i + r passes row r of quarter i. */
         typename kind::right y[COLS / 8];
 #pragma unroll
@@ -79,12 +79,7 @@ static __device__ __forceinline__ void multiply_step(const char *x_rows, const c
             typename kind::left x;
             ldmatrix_x4(words, x_rows + place_of(16 * i + lane % 16, piece + lane / 16));
             kind::make(x, words);
-            /* Between two products on the same sums there are others. */
-#pragma unroll
-            for (int part = 0; part < kind::PRODUCTS; part++)
-#pragma unroll
-                for (int j = 0; j < COLS / 8; j++)
-                    kind::multiply_add(part, sum[i][j], x, y[j]);
+            kind::multiply_add(sum[i], x, y);
         }
         /* END STUDENT */
     }
