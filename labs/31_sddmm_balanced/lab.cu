@@ -406,8 +406,12 @@ template <enum precision PRECISION> static void choose(const row_stats *stats, i
     const device_facts *device = device_facts_get();
     const int64_t groups = (int64_t)device->sms * device->sm_warps / 2 * 4;
     const size_t vectors = K * precision_format(PRECISION)->bytes / 16;
+    /* Where a row has one or two turns of a group, a new row of X is as likely as not: it is loaded beside
+     * Y's, unasked. Long rows keep theirs. */
+    const bool long_rows = stats->mean > 64;
+    tuning[TUNE_FRESH] = long_rows;
     tuning[TUNE_PIECES] = vectors <= 8 ? 1 : 2;
-    tuning[TUNE_AHEAD] = vectors <= 8 ? 4 : 8;
+    tuning[TUNE_AHEAD] = vectors <= 8 && long_rows ? 4 : 8;
     /* Small shares where there are few nonzeros: every group has some, and the last end together. */
     tuning[TUNE_SHARE] = stats->nnz >= 64 * groups ? 32 : stats->nnz >= 16 * groups ? 16 : 8;
     tuning[TUNE_BLOCKS] =
