@@ -71,6 +71,7 @@ function kind_of(dataset) {
     if (dataset ~ /^llm\./) return "language models"
     if (dataset ~ /^(transformer|rn50)\./ || dataset ~ /\.smtx$/) return "pruned layers"
     if (dataset ~ /^sweep-/) return "8192 x 2048"
+    if (dataset ~ /^weights:/) return "generated weights"
     return "graphs"
 }
 
