@@ -237,6 +237,37 @@ static void test_inputs_are_the_secrets_alone(void **state)
     assert_int_equal(test_input_make("shape:999", 1, &A, &error), STATUS_DATASET);
 }
 
+/* Opens a bench of two sides on 50 x 50 with 200 nonzeros. */
+static void open_bench(bench *b, const char *operation, int width)
+{
+    csr_matrix A;
+    error_text error;
+    assert_int_equal(test_input_make("rand:rows=50,deg=4", 1, &A, &error), STATUS_OK);
+    assert_int_equal(
+        bench_open(b, operation_named(operation), &A, width, PRECISION_FP32, 2, 1, &error),
+        STATUS_OK);
+}
+
+/* What a slot has of its own is what differs from side to side: the dense inputs, and the outputs. */
+static void test_slots_of_a_batch_are_as_many_as_asked_for(void **state)
+{
+    (void)state;
+    static bench b;
+    error_text error;
+    open_bench(&b, "spmm", 8);
+    assert_int_equal(bench_slot_bytes(&b), 4 * 8 * (50 + 50) + 1); /* B and C */
+    bench_close(&b);
+    open_bench(&b, "sddmm", 8);
+    assert_int_equal(bench_slot_bytes(&b), 4 * (8 * (50 + 50) + 200) + 1); /* X, Y and D */
+    assert_int_equal(bench_widen(&b, 5, &error), STATUS_OK);
+    assert_int_equal(b.num_sides, 5);
+    assert_int_equal(bench_widen(&b, 3, &error), STATUS_OK);
+    assert_int_equal(b.num_sides, 5);
+    assert_int_equal(bench_widen(&b, 1000, &error), STATUS_OK);
+    assert_int_equal(b.num_sides, MAX_SIDES);
+    bench_close(&b);
+}
+
 /* ---- the channel ----------------------------------------------------------------------------- */
 
 static void test_a_silent_peer_is_not_waited_for(void **state)
@@ -364,6 +395,7 @@ int main(void)
         cmocka_unit_test(test_a_test_is_of_the_operation_named_above_it),
         cmocka_unit_test(test_results_are_whole_after_every_test),
         cmocka_unit_test(test_inputs_are_the_secrets_alone),
+        cmocka_unit_test(test_slots_of_a_batch_are_as_many_as_asked_for),
         cmocka_unit_test(test_a_silent_peer_is_not_waited_for),
         cmocka_unit_test(test_a_sealed_process_can_only_compute),
         cmocka_unit_test(test_a_confined_program_is_limited_and_leaves_nothing),
