@@ -20,11 +20,11 @@ static void cache_key(const workbench *w, const contender *c, char key[KEY_BYTES
     char flags[96];
     stat("/proc/self/exe", &program);
     options_flags(w->options, flags, sizeof flags); /* with what --set fixes */
-    snprintf(key, KEY_BYTES, "%s|%s@%lld.%09ld|%s|N=%d|%lldx%lld|nnz=%lld|max=%lld|cov=%.4f|%s|%s",
+    snprintf(key, KEY_BYTES, "%s|%s@%lld.%09ld|%s %s|%d|%lldx%lld|nnz=%lld|max=%lld|cov=%.4f|%s|%s",
              w->device->name, provenance_commit(), (long long)program.st_mtim.tv_sec,
-             program.st_mtim.tv_nsec, c->name, w->problem->width, (long long)s->rows,
-             (long long)s->cols, (long long)s->nnz, (long long)s->max, s->cov, flags,
-             w->options->l2 == L2_COLD ? "cold" : "warm");
+             program.st_mtim.tv_nsec, c->operation->name, c->name, w->problem->width,
+             (long long)s->rows, (long long)s->cols, (long long)s->nnz, (long long)s->max, s->cov,
+             flags, w->options->l2 == L2_COLD ? "cold" : "warm");
 }
 
 /* Reads one value a tunable from "\t2\t4\n". */

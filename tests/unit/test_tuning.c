@@ -6,6 +6,7 @@
 
 #include "harness/tuning.h"
 #include "harness/tuning_cache.h"
+#include "ops/sddmm.h"
 #include "ops/spmm.h"
 #include "random_matrix.h"
 
@@ -261,6 +262,9 @@ static void recalls_nothing_of_others(void **state)
 
     spmm_contender other = lab;
     other.base.name = "tunin";
+    assert_recalls(&w, &other.base, NULL);
+    other = lab;
+    other.base.operation = &sddmm_operation; /* lab 99 has a contender of the same name in each */
     assert_recalls(&w, &other.base, NULL);
     strcat(this_device.name, " NVL");
     assert_recalls(&w, &lab.base, NULL);
