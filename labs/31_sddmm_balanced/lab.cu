@@ -24,14 +24,16 @@
 
 constexpr int WARPS = 4, BLOCK = WARPS * WARP_SIZE;
 constexpr int BATCH = 8; /* nonzeros whose sums a group adds up together */
+constexpr int LOADS = 8; /* of Y that a lane has on their way */
 
 /* Positions in sddmm_plan.tuning. */
-enum { TUNE_PIECES, TUNE_AHEAD, TUNE_SHARE, TUNE_BLOCKS, TUNE_FRESH };
+enum { TUNE_PIECES, TUNE_SHARE, TUNE_BLOCKS, TUNE_FRESH };
 
 template <class H> struct product {
     int nnz, share;      /* nonzeros of a group: 8, 16 or 32 */
     int vectors, slices; /* of a row of X or Y */
     unsigned row_bytes;
+    unsigned always; /* all bits: every nonzero's row of X is loaded, new or not; else 0 */
     const strip *__restrict__ strips;
     const int *__restrict__ column; /* of each place */
     const int *__restrict__ row;    /* of each segment */
@@ -43,9 +45,9 @@ template <class H> struct product {
 
 /* Blocks of an SM by registers: 32 a lane for sums, columns and places, 4 for each load of a row of X
  * that stays, 4 for each on its way; half of those of X are late. An SM has 32 for each of its threads. */
-constexpr int blocks_per_sm(int pieces, int ahead)
+constexpr int blocks_per_sm(int pieces)
 {
-    const int registers = 32 + 8 * pieces + 6 * ahead;
+    const int registers = 32 + 8 * pieces + 6 * LOADS;
     return THREADS_PER_SM * 32 / (BLOCK * registers);
 }
 
@@ -124,10 +126,9 @@ template <int LANES> static __device__ __forceinline__ void reduce_scatter(float
 }
 
 /* A group of lanes at work. Lane j % LANES holds nonzero j of a batch, and stores its result. */
-template <class H, int V, int LANES, int PIECES, int AHEAD, bool FRESH, bool SLICED>
-struct lane_group {
+template <class H, int V, int LANES, int PIECES, bool SLICED> struct lane_group {
     static constexpr int HOLDERS = LANES < BATCH ? LANES : BATCH, HELD = BATCH / HOLDERS;
-    static constexpr int U = AHEAD / PIECES; /* nonzeros whose loads are on their way */
+    static constexpr int U = LOADS / PIECES; /* nonzeros whose loads are on their way */
     typedef row_part<H, V, LANES, PIECES, SLICED> part;
 
     const product<H> &p;
@@ -190,11 +191,11 @@ struct lane_group {
 #pragma unroll
         for (int u = 0; u < U; u++) {
             const size_t begin = row_begin(row, first + u);
-            if (!FRESH || fresh >> (first + u) & 1) mine.load(next[u], p.X, begin);
+            if (fresh >> (first + u) & 1) mine.load(next[u], p.X, begin);
         }
 #pragma unroll
         for (int u = 0; u < U; u++) {
-            if (!FRESH || fresh >> (first + u) & 1) part::copy(x, next[u]);
+            if (fresh >> (first + u) & 1) part::copy(x, next[u]);
             sum[first + u] += mine.dot(x, y[u]);
         }
         /* END STUDENT */
@@ -236,19 +237,19 @@ struct lane_group {
     }
 };
 
-template <class H, int V, int LANES, int PIECES, int AHEAD, bool FRESH, bool SLICED>
-static __global__ void __launch_bounds__(BLOCK, blocks_per_sm(PIECES, AHEAD))
+template <class H, int V, int LANES, int PIECES, bool SLICED>
+static __global__ void __launch_bounds__(BLOCK, blocks_per_sm(PIECES))
     sddmm_balanced_kernel(const __grid_constant__ product<H> p)
 {
     const int first = (blockIdx.x * (BLOCK / LANES) + threadIdx.x / LANES) * p.share;
     if (!__any_sync(FULL_MASK, first < p.nnz)) return; /* the others shuffle together */
-    lane_group<H, V, LANES, PIECES, AHEAD, FRESH, SLICED> group(p, first);
+    lane_group<H, V, LANES, PIECES, SLICED> group(p, first);
     unsigned fresh = 1; /* there is no row of X yet */
     for (int at = first; at < first + p.share; at += BATCH) {
         float sum[BATCH] = {};
         group.take();
         if (at + BATCH < first + p.share) group.fetch(at + BATCH);
-        group.multiply(fresh | group.own.starts >> at % STRIP, sum);
+        group.multiply(p.always | fresh | group.own.starts >> at % STRIP, sum);
         reduce_scatter<LANES>(sum);
         group.store(at, sum);
         fresh = 0;
@@ -280,31 +281,22 @@ static group_shape shape_of(int K, size_t element, int pieces)
 
 template <class H> using sddmm_kernel = void (*)(product<H>);
 
-template <class H, int LANES, int PIECES> static sddmm_kernel<H> wide_kernel(int ahead, int fresh)
+template <class H, int LANES> static sddmm_kernel<H> wide_kernel(int pieces)
 {
     constexpr int V = 16 / sizeof(H);
-    if (fresh)
-        return ahead == 4 ? sddmm_balanced_kernel<H, V, LANES, PIECES, 4, true, false>
-                          : sddmm_balanced_kernel<H, V, LANES, PIECES, 8, true, false>;
-    return ahead == 4 ? sddmm_balanced_kernel<H, V, LANES, PIECES, 4, false, false>
-                      : sddmm_balanced_kernel<H, V, LANES, PIECES, 8, false, false>;
-}
-
-template <class H, int LANES> static sddmm_kernel<H> wide_kernel(int pieces, int ahead, int fresh)
-{
-    return pieces == 1   ? wide_kernel<H, LANES, 1>(ahead, fresh)
-           : pieces == 2 ? wide_kernel<H, LANES, 2>(ahead, fresh)
-                         : wide_kernel<H, LANES, 4>(ahead, fresh);
+    return pieces == 1   ? sddmm_balanced_kernel<H, V, LANES, 1, false>
+           : pieces == 2 ? sddmm_balanced_kernel<H, V, LANES, 2, false>
+                         : sddmm_balanced_kernel<H, V, LANES, 4, false>;
 }
 
 /* Rows that are longer than a group, or begin at no multiple of 16 bytes. */
 template <class H, int V> static sddmm_kernel<H> sliced_kernel(int lanes)
 {
-    return lanes == 8 ? sddmm_balanced_kernel<H, V, 8, 2, 8, true, true>
-                      : sddmm_balanced_kernel<H, V, WARP_SIZE, 2, 8, true, true>;
+    return lanes == 8 ? sddmm_balanced_kernel<H, V, 8, 2, true>
+                      : sddmm_balanced_kernel<H, V, WARP_SIZE, 2, true>;
 }
 
-template <class H> static sddmm_kernel<H> kernel_of(const group_shape &shape, int ahead, int fresh)
+template <class H> static sddmm_kernel<H> kernel_of(const group_shape &shape)
 {
     switch (shape.vector * sizeof(H)) {
     case 8:
@@ -315,10 +307,10 @@ template <class H> static sddmm_kernel<H> kernel_of(const group_shape &shape, in
         return sliced_kernel<H, 1>(shape.lanes);
     }
     return shape.sliced        ? sliced_kernel<H, 16 / sizeof(H)>(shape.lanes)
-           : shape.lanes == 4  ? wide_kernel<H, 4>(shape.pieces, ahead, fresh)
-           : shape.lanes == 8  ? wide_kernel<H, 8>(shape.pieces, ahead, fresh)
-           : shape.lanes == 16 ? wide_kernel<H, 16>(shape.pieces, ahead, fresh)
-                               : wide_kernel<H, WARP_SIZE>(shape.pieces, ahead, fresh);
+           : shape.lanes == 4  ? wide_kernel<H, 4>(shape.pieces)
+           : shape.lanes == 8  ? wide_kernel<H, 8>(shape.pieces)
+           : shape.lanes == 16 ? wide_kernel<H, 16>(shape.pieces)
+                               : wide_kernel<H, WARP_SIZE>(shape.pieces);
 }
 
 template <class H>
@@ -333,6 +325,7 @@ static cudaError_t run_as(const sddmm_plan *plan, const H *X, const H *Y, H *D, 
                           .vectors = vectors,
                           .slices = (vectors - 1) / (shape.lanes * shape.pieces) + 1,
                           .row_bytes = (unsigned)(plan->K * sizeof(H)),
+                          .always = plan->tuning[TUNE_FRESH] ? 0 : ~0u,
                           .strips = s->d_strip,
                           .column = s->d_column,
                           .row = s->d_row,
@@ -342,8 +335,7 @@ static cudaError_t run_as(const sddmm_plan *plan, const H *X, const H *Y, H *D, 
                           .Y = Y,
                           .D = D};
     if (p.nnz == 0) return cudaSuccess;
-    const sddmm_kernel<H> kernel =
-        kernel_of<H>(shape, plan->tuning[TUNE_AHEAD], plan->tuning[TUNE_FRESH]);
+    const sddmm_kernel<H> kernel = kernel_of<H>(shape);
     kernel<<<(p.nnz - 1) / (BLOCK / shape.lanes * p.share) + 1, BLOCK, 0, stream>>>(p);
     return cudaGetLastError();
 }
@@ -374,7 +366,7 @@ static cudaError_t prepare(sddmm_plan *plan)
     if ((size_t)plan->K > UINT32_MAX / element) return cudaErrorNotSupported; /* rows of 4 GB */
     const group_shape shape = shape_of(plan->K, element, tuning[TUNE_PIECES]);
     tuning[TUNE_PIECES] = shape.pieces;
-    if (shape.sliced) tuning[TUNE_PIECES] = 2, tuning[TUNE_AHEAD] = 8;
+    if (shape.sliced) tuning[TUNE_PIECES] = 2;
     CUDA_TRY(strips_build(&plan->W, tuning[TUNE_BLOCKS], &s));
     tuning[TUNE_BLOCKS] = s->blocks;
     plan->state = s;
@@ -411,7 +403,6 @@ template <enum precision PRECISION> static void choose(const row_stats *stats, i
     const bool long_rows = stats->mean > 64;
     tuning[TUNE_FRESH] = long_rows;
     tuning[TUNE_PIECES] = vectors <= 8 ? 1 : 2;
-    tuning[TUNE_AHEAD] = vectors <= 8 && long_rows ? 4 : 8;
     /* Small shares where there are few nonzeros: every group has some, and the last end together. */
     tuning[TUNE_SHARE] = stats->nnz >= 64 * groups ? 32 : stats->nnz >= 16 * groups ? 16 : 8;
     tuning[TUNE_BLOCKS] =
@@ -434,7 +425,6 @@ template <enum precision PRECISION> static double estimate(const row_stats *stat
                  .precision = kind,                                                                \
                  .tunables =                                                                       \
                      {{"PIECES", "loads that a lane makes of a row", {1, 2, 4}, 3, 1},             \
-                      {"AHEAD", "loads of Y that a lane has in flight", {4, 8}, 2, 4},             \
                       {"SHARE", "nonzeros of a group of lanes", {8, 16, 32}, 3, 32},               \
                       {"BLOCKS", "blocks of columns", BLOCKS_VALUES, 8, 1},                        \
                       {"FRESH", "1: rows of X are loaded only where they change", {0, 1}, 2, 1}}}, \
