@@ -1,45 +1,88 @@
 /*
- * bit_tiles.cu - sets the bits of a pattern, and lists the tiles that have one.
+ * bit_tiles.cu - numbers the nonzeros of a pattern, sets their bits, and lists the tiles that have one.
  */
 #include "formats/bit_tiles.h"
 
+#include "device/argsort.h"
 #include "device/cuda_try.h"
 #include "device/parallel_for.cuh"
 #include "device/scan.h"
-#include "device/warp.cuh"
 #include "formats/ascending.h"
 
-constexpr int THREADS = 256, THREAD_WARPS = THREADS / WARP_SIZE;
 constexpr int64_t MOST_ELEMENTS = INT64_C(1) << 31;
 
-/* A warp for each row; used[tile] becomes 1 where a nonzero lies in the tile. */
-static __global__ void set_bits_kernel(const __grid_constant__ bit_tiles t,
-                                       const int *__restrict__ row_ptr,
-                                       const int *__restrict__ col_idx, int *used)
-{
-    const int row = blockIdx.x * THREAD_WARPS + (int)threadIdx.x / WARP_SIZE;
-    if (row >= t.rows) return;
-    const int begin = row_ptr[row], end = row_ptr[row + 1];
-    for (int z = begin + lane_id(); z < end; z += WARP_SIZE) {
-        const int column = col_idx[z], strip = column / STRIP_COLS;
-        const size_t at = (size_t)strip * t.rows + row;
-        atomicOr(&t.d_bits[at * STRIP_WORDS + column % STRIP_COLS / 32], 1u << column % 32);
-        if (z > begin && col_idx[z - 1] / STRIP_COLS == strip) continue;
-        t.d_first[at] = z;
-        atomicOr(&used[row / t.tile_rows * t.strips + strip], 1);
+/* What numbering takes. All arrays are of the nonzeros as they stand in CSR. */
+struct numbering {
+    int nnz;
+    const int *col_idx;
+    int *row;
+    int *naming; /* how often the element was named before; NULL: each is named once */
+    int *order;  /* of each number: its nonzero; NULL: nonzeros are numbered as they stand */
+};
+
+/* In numbers by row and column, namings of one element follow each other. */
+struct count_namings {
+    numbering n;
+    int *most;
+
+    __device__ bool same(int z, int other) const
+    {
+        return n.row[z] == n.row[other] && n.col_idx[z] == n.col_idx[other];
     }
-}
+    __device__ void operator()(int64_t i) const
+    {
+        if (i > 0 && same(n.order[i], n.order[i - 1])) return; /* another index counts it */
+        int naming = 0;
+        for (int64_t k = i; k < n.nnz && same(n.order[i], n.order[k]); k++)
+            n.naming[n.order[k]] = naming++;
+        atomicMax(most, naming - 1);
+    }
+};
+
+/* Sets the bit of number i; the first of a row and strip says so, and marks its tile. */
+struct set_bit {
+    numbering n;
+    bit_tiles t;
+    int *used;
+
+    __device__ size_t piece_of(int z) const
+    {
+        const int naming = n.naming ? n.naming[z] : 0;
+        const int strip = naming * t.col_strips + n.col_idx[z] / STRIP_COLS;
+        return (size_t)strip * t.rows + n.row[z];
+    }
+    __device__ void operator()(int64_t i) const
+    {
+        const int z = n.order ? n.order[i] : (int)i, bit = n.col_idx[z] % STRIP_COLS;
+        const size_t piece = piece_of(z);
+        atomicOr(&t.d_bits[piece * STRIP_WORDS + bit / 32], 1u << bit % 32);
+        if (i > 0 && piece_of(n.order ? n.order[i - 1] : (int)i - 1) == piece) return;
+        t.d_first[piece] = (int)i;
+        const int strip = (int)(piece / t.rows);
+        atomicOr(&used[n.row[z] / t.tile_rows * t.strips + strip], 1);
+    }
+};
 
 /* place: the used tiles before each one, and of all. */
 struct list_used_tiles {
     const int *place;
     int *tile;
 
-    __host__ __device__ void operator()(int64_t i) const
+    __device__ void operator()(int64_t i) const
     {
         if (place[i + 1] > place[i]) tile[place[i]] = (int)i;
     }
 };
+
+/* Sorted nonzeros by naming before all else. *most: namings of an element but the first. */
+static cudaError_t sort_by_naming(numbering *n, int *d_most, int *most)
+{
+    CUDA_TRY(cudaMalloc(&n->naming, n->nnz * sizeof *n->naming));
+    CUDA_TRY(cudaMemset(d_most, 0, sizeof *d_most));
+    CUDA_TRY(device_parallel_for(n->nnz, count_namings{*n, d_most}, 0));
+    CUDA_TRY(cudaMemcpy(most, d_most, sizeof *most, cudaMemcpyDeviceToHost));
+    return *most ? device_argsort(n->naming, *most, n->order, n->nnz, 0) : cudaSuccess;
+}
 
 static cudaError_t list_tiles(int *d_used, int grid_tiles, bit_tiles *t)
 {
@@ -51,10 +94,10 @@ static cudaError_t list_tiles(int *d_used, int grid_tiles, bit_tiles *t)
     return cudaDeviceSynchronize();
 }
 
-static cudaError_t build(const device_csr *A, bit_tiles *t)
+static cudaError_t set_bits(const numbering *n, bit_tiles *t)
 {
-    const size_t pieces = (size_t)t->strips * t->rows,
-                 bits = pieces * STRIP_WORDS * sizeof *t->d_bits;
+    const size_t pieces = (size_t)t->strips * t->rows;
+    const size_t bits = pieces * STRIP_WORDS * sizeof *t->d_bits;
     const int grid_tiles = ((t->rows - 1) / t->tile_rows + 1) * t->strips;
     int *d_used = NULL;
     cudaError_t error;
@@ -64,13 +107,26 @@ static cudaError_t build(const device_csr *A, bit_tiles *t)
     CUDA_TRY(cudaMemset(t->d_first, 0, pieces * sizeof *t->d_first));
     CUDA_TRY(cudaMalloc(&d_used, (grid_tiles + 1) * sizeof *d_used));
     CUDA_TRY_GOTO(error, done, cudaMemset(d_used, 0, (grid_tiles + 1) * sizeof *d_used));
-    set_bits_kernel<<<(t->rows - 1) / THREAD_WARPS + 1, THREADS>>>(*t, A->d_row_ptr, A->d_col_idx,
-                                                                   d_used);
-    CUDA_TRY_GOTO(error, done, cudaGetLastError());
+    CUDA_TRY_GOTO(error, done, device_parallel_for(n->nnz, set_bit{*n, *t, d_used}, 0));
     error = list_tiles(d_used, grid_tiles, t);
 done:
     cudaFree(d_used);
     return error;
+}
+
+static cudaError_t build(const device_csr *A, numbering *n, int *d_most, bit_tiles *t)
+{
+    int most = 0;
+    CUDA_TRY(cudaMalloc(&n->row, A->nnz * sizeof *n->row));
+    CUDA_TRY(nonzeros_list_rows(A, n->row));
+    CUDA_TRY(nonzeros_ascending_order(A, n->row, &n->order));
+    if (n->order) CUDA_TRY(sort_by_naming(n, d_most, &most));
+    if (A->cols > MOST_ELEMENTS / A->rows / (most + 1)) return cudaErrorNotSupported;
+    t->strips = t->col_strips * (most + 1);
+    CUDA_TRY(set_bits(n, t));
+    t->d_order = n->order;
+    n->order = NULL;
+    return cudaSuccess;
 }
 
 const char *bit_tiles_unsuited(int64_t rows, int64_t cols)
@@ -81,24 +137,30 @@ const char *bit_tiles_unsuited(int64_t rows, int64_t cols)
 
 cudaError_t bit_tiles_build(const device_csr *A, int tile_rows, bit_tiles *tiles)
 {
-    bool ascend;
-    *tiles = bit_tiles{
-        .rows = A->rows, .strips = (A->cols + STRIP_COLS - 1) / STRIP_COLS, .tile_rows = tile_rows};
+    numbering n = {.nnz = A->nnz, .col_idx = A->d_col_idx};
+    int *d_most = NULL;
+    *tiles = bit_tiles{.rows = A->rows,
+                       .col_strips = (A->cols + STRIP_COLS - 1) / STRIP_COLS,
+                       .tile_rows = tile_rows};
     if (bit_tiles_unsuited(A->rows, A->cols)) return cudaErrorNotSupported;
-    CUDA_TRY(columns_ascend(A, &ascend));
-    if (!ascend) return cudaErrorNotSupported;
     if (A->nnz == 0) return cudaSuccess;
-    const cudaError_t error = build(A, tiles);
+    CUDA_TRY(cudaMalloc(&d_most, sizeof *d_most));
+    const cudaError_t error = build(A, &n, d_most, tiles);
+    cudaFree(d_most);
+    cudaFree(n.row);
+    cudaFree(n.naming);
+    cudaFree(n.order);
     if (error != cudaSuccess) bit_tiles_free(tiles);
     return error;
 }
 
-size_t bit_tiles_bytes(const bit_tiles *t)
+size_t bit_tiles_bytes(const bit_tiles *t, int64_t nnz)
 {
     /* The last tile of a strip may have fewer rows. */
     const size_t of_row = STRIP_WORDS * sizeof *t->d_bits + sizeof *t->d_first;
     const size_t tiles = (size_t)t->num_tiles * t->tile_rows, all = (size_t)t->rows * t->strips;
-    return (tiles < all ? tiles : all) * of_row + t->num_tiles * sizeof *t->d_tile;
+    return (tiles < all ? tiles : all) * of_row + t->num_tiles * sizeof *t->d_tile +
+           (t->d_order ? nnz * sizeof *t->d_order : 0);
 }
 
 void bit_tiles_free(bit_tiles *t)
@@ -106,5 +168,6 @@ void bit_tiles_free(bit_tiles *t)
     cudaFree(t->d_tile);
     cudaFree(t->d_bits);
     cudaFree(t->d_first);
+    cudaFree(t->d_order);
     *t = bit_tiles{};
 }

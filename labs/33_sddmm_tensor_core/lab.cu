@@ -15,7 +15,6 @@
 #include "device/cuda_try.h"
 #include "device/facts.h"
 #include "device/vec.cuh"
-#include "formats/ascending.h"
 #include "models/sddmm_tensor_core.h"
 #include "ops/sddmm.h"
 
@@ -94,7 +93,7 @@ static __device__ __forceinline__ void fetch(const tile_products<T> &p, const cu
 {
     if (at.tile < p.pattern.num_tiles) {
         const dense_rows<T> x = {p.X, p.pattern.rows, at.row};
-        const dense_rows<T> y = {p.Y, p.cols, at.strip * STRIP_COLS};
+        const dense_rows<T> y = {p.Y, p.cols, at.strip % p.pattern.col_strips * STRIP_COLS};
         copy_rows<COPY, TILE_ROWS, THREADS>(x, p.K, at.step * STEP<T>, stage);
         copy_rows<COPY, STRIP_COLS, THREADS>(y, p.K, at.step * STEP<T>,
                                              stage + TILE_ROWS * STEP_BYTES);
@@ -164,6 +163,7 @@ pick(const tile_products<T> &p, int row, int strip, int column,
                 const uint32_t word = __shfl_sync(FULL_MASK, of_row.word[w], r % WARP_SIZE + i);
                 const bool stored = word >> lane & 1;
                 z[i][w] = stored ? first + __popc(word & ((1u << lane) - 1)) : -1;
+                if (stored && p.pattern.d_order) z[i][w] = p.pattern.d_order[z[i][w]];
                 weight[i][w] = stored && p.W ? widen(p.W[z[i][w]]) : 1;
                 first += __popc(word);
             }
@@ -343,7 +343,7 @@ static size_t format_bytes(const sddmm_plan *plan)
     const size_t values = plan->contender->base.precision == PRECISION_FP32 ? 4 : 2;
     const bool weighted = plan->W.d_values || plan->W.d_values16;
     if (plan->nested) return sddmm_csr_bytes(plan);
-    return bit_tiles_bytes(&((const tile_state *)plan->state)->pattern) +
+    return bit_tiles_bytes(&((const tile_state *)plan->state)->pattern, plan->W.nnz) +
            (weighted ? plan->W.nnz * values : 0);
 }
 
@@ -371,9 +371,7 @@ template <enum precision PRECISION> static double estimate(const row_stats *stat
 
 static const char *unsuited(const problem *p)
 {
-    const char *reason = bit_tiles_unsuited(p->stats.rows, p->stats.cols);
-    if (reason || columns_ascend_on_host(p->A)) return reason;
-    return "dense tiles need rows whose columns ascend, each named once";
+    return bit_tiles_unsuited(p->stats.rows, p->stats.cols);
 }
 
 #define TENSOR_CORE(title, kind, number, call, text)                                      \
