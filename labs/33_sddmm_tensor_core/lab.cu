@@ -93,7 +93,7 @@ static __device__ __forceinline__ void fetch(const tile_products<T> &p, const cu
 {
     if (at.tile < p.pattern.num_tiles) {
         const dense_rows<T> x = {p.X, p.pattern.rows, at.row};
-        const dense_rows<T> y = {p.Y, p.cols, at.strip % p.pattern.col_strips * STRIP_COLS};
+        const dense_rows<T> y = {p.Y, p.cols, at.strip * STRIP_COLS};
         copy_rows<COPY, TILE_ROWS, THREADS>(x, p.K, at.step * STEP<T>, stage);
         copy_rows<COPY, STRIP_COLS, THREADS>(y, p.K, at.step * STEP<T>,
                                              stage + TILE_ROWS * STEP_BYTES);
@@ -126,6 +126,22 @@ static __device__ __forceinline__ row_bits<COLS> load_bits(const bit_tiles &patt
             if (w == column / 32 + own) bits.word[own] = all[w];
     }
     return bits;
+}
+
+/* Stores a sum to the element of that number. `weight` is that of the nonzero of the same place, for patterns in
+ * which these are the same. */
+template <class T>
+static __device__ __forceinline__ void store(const tile_products<T> &p, int number, float sum,
+                                             float weight)
+{
+    if (!p.pattern.d_order) {
+        p.D[number] = narrow<T>(sum * weight);
+        return;
+    }
+    for (int i = p.pattern.d_begin[number]; i < p.pattern.d_begin[number + 1]; i++) {
+        const int z = p.pattern.d_order[i];
+        p.D[z] = narrow<T>(p.W ? sum * widen(p.W[z]) : sum);
+    }
 }
 
 /* Stores what a warp's sums hold of the stored elements: WARP_ROWS rows from `row` on, and COLS columns. Eight
@@ -163,8 +179,7 @@ pick(const tile_products<T> &p, int row, int strip, int column,
                 const uint32_t word = __shfl_sync(FULL_MASK, of_row.word[w], r % WARP_SIZE + i);
                 const bool stored = word >> lane & 1;
                 z[i][w] = stored ? first + __popc(word & ((1u << lane) - 1)) : -1;
-                if (stored && p.pattern.d_order) z[i][w] = p.pattern.d_order[z[i][w]];
-                weight[i][w] = stored && p.W ? widen(p.W[z[i][w]]) : 1;
+                weight[i][w] = stored && p.W && !p.pattern.d_order ? widen(p.W[z[i][w]]) : 1;
                 first += __popc(word);
             }
         }
@@ -172,8 +187,7 @@ pick(const tile_products<T> &p, int row, int strip, int column,
         for (int i = 0; i < PICKED; i++)
 #pragma unroll
             for (int w = 0; w < WORDS; w++)
-                if (z[i][w] >= 0)
-                    p.D[z[i][w]] = narrow<T>(own[i * PITCH + w * 32 + lane] * weight[i][w]);
+                if (z[i][w] >= 0) store(p, z[i][w], own[i * PITCH + w * 32 + lane], weight[i][w]);
         /* END STUDENT */
     }
 }
