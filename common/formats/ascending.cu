@@ -1,8 +1,9 @@
 /*
- * ascending.cu - looks for a column that does not follow the one before it.
+ * ascending.cu - looks for a column that does not follow the one before it, and sorts nonzeros.
  */
 #include "formats/ascending.h"
 
+#include "device/argsort.h"
 #include "device/cuda_try.h"
 #include "device/warp.cuh"
 
@@ -42,4 +43,43 @@ bool columns_ascend_on_host(const csr_matrix *A)
         for (int64_t k = A->row_ptr[row] + 1; k < A->row_ptr[row + 1]; k++)
             if (A->col_idx[k] <= A->col_idx[k - 1]) return false;
     return true;
+}
+
+/* A warp for each row. */
+static __global__ void list_rows_kernel(int rows, const int *__restrict__ row_ptr, int *row_of)
+{
+    const int row = blockIdx.x * THREAD_WARPS + (int)threadIdx.x / WARP_SIZE;
+    if (row >= rows) return;
+    for (int z = row_ptr[row] + lane_id(); z < row_ptr[row + 1]; z += WARP_SIZE)
+        row_of[z] = row;
+}
+
+cudaError_t nonzeros_list_rows(const device_csr *A, int *d_row)
+{
+    if (A->rows == 0) return cudaSuccess;
+    list_rows_kernel<<<(A->rows - 1) / THREAD_WARPS + 1, THREADS>>>(A->rows, A->d_row_ptr, d_row);
+    return cudaGetLastError();
+}
+
+/* By column, then by row: each sort leaves the order of equals alone. */
+static cudaError_t sort_nonzeros(const device_csr *A, const int *d_row, int *d_order)
+{
+    CUDA_TRY(device_identity(d_order, A->nnz, 0));
+    CUDA_TRY(device_argsort(A->d_col_idx, A->cols - 1, d_order, A->nnz, 0));
+    return device_argsort(d_row, A->rows - 1, d_order, A->nnz, 0);
+}
+
+cudaError_t nonzeros_ascending_order(const device_csr *A, const int *d_row, int **d_order)
+{
+    bool ascend;
+    *d_order = NULL;
+    CUDA_TRY(columns_ascend(A, &ascend));
+    if (ascend) return cudaSuccess;
+    CUDA_TRY(cudaMalloc(d_order, A->nnz * sizeof **d_order));
+    const cudaError_t error = sort_nonzeros(A, d_row, *d_order);
+    if (error != cudaSuccess) {
+        cudaFree(*d_order);
+        *d_order = NULL;
+    }
+    return error;
 }

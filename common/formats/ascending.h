@@ -1,5 +1,5 @@
 /*
- * ascending.h - whether a matrix is as most producers of CSR write it.
+ * ascending.h - whether a matrix is as most producers of CSR write it, and what order would make it so.
  */
 #ifndef FORMATS_ASCENDING_H
 #define FORMATS_ASCENDING_H
@@ -18,6 +18,14 @@ cudaError_t columns_ascend(const device_csr *A, bool *ascend);
 
 /* The same of a pattern in host memory. */
 bool columns_ascend_on_host(const csr_matrix *A);
+
+/* The row of each nonzero, to d_row. Enqueued on stream 0. */
+cudaError_t nonzeros_list_rows(const device_csr *A, int *d_row);
+
+/* Numbers the nonzeros by row, and in a row by column; of one column, as they come. d_row: as above.
+ * (*d_order)[number] is a nonzero's place in CSR; the caller frees it with cudaFree. NULL: it would be the number
+ * itself, since columns ascend. Waits for the device. On error nothing is left allocated. */
+cudaError_t nonzeros_ascending_order(const device_csr *A, const int *d_row, int **d_order);
 
 #ifdef __cplusplus
 }

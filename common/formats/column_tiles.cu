@@ -12,10 +12,17 @@
 #include <stdlib.h>
 
 constexpr int THREADS = 256, THREAD_WARPS = THREADS / WARP_SIZE;
-constexpr int LEAST_SHARE =
-    1024; /* nonzeros that are worth another block, which copies its tile again */
+constexpr int LEAST_SHARE = 1024; /* nonzeros worth another block, which copies its tile again */
 
-/* Segment i: its first place in CSR, moved to a multiple of eight, and its places, which end at one. */
+/* Columns in the order of CSR where they ascend; else sorted. */
+struct sort_columns {
+    const int *col_idx, *order;
+    int *sorted;
+
+    __device__ void operator()(int64_t i) const { sorted[i] = col_idx[order[i]]; }
+};
+
+/* Segment i: its first nonzero, moved to a multiple of eight, and its places, which end at one. */
 struct find_segments {
     column_tiles t;
     const int *row_ptr, *col_idx;
@@ -125,31 +132,51 @@ done:
     return error;
 }
 
-static cudaError_t find_places(const device_csr *A, column_tiles *t)
+static cudaError_t find_places(const int *d_row_ptr, const int *d_columns, column_tiles *t)
 {
     const int segments = t->tiles * t->rows;
     CUDA_TRY(cudaMalloc(&t->d_place, (segments + 2) * sizeof *t->d_place));
     CUDA_TRY(cudaMalloc(&t->d_shift, segments * sizeof *t->d_shift));
     CUDA_TRY(cudaMemset(t->d_place + segments, 0, 2 * sizeof *t->d_place));
-    CUDA_TRY(device_parallel_for(segments, find_segments{*t, A->d_row_ptr, A->d_col_idx}, 0));
+    CUDA_TRY(device_parallel_for(segments, find_segments{*t, d_row_ptr, d_columns}, 0));
     CUDA_TRY(device_exclusive_scan(t->d_place, segments + 2, 0));
     CUDA_TRY(device_parallel_for(segments, subtract_places{*t}, 0));
     return cudaMemcpy(&t->places, t->d_place + segments, sizeof t->places, cudaMemcpyDeviceToHost);
 }
 
-static cudaError_t build(const device_csr *A, int blocks, column_tiles *t)
+/* d_columns: with the columns of a row ascending. */
+static cudaError_t lay_out(const int *d_row_ptr, const int *d_columns, int blocks, column_tiles *t)
 {
     int *d_start = NULL;
     cudaError_t error;
-    CUDA_TRY(find_places(A, t));
+    CUDA_TRY(find_places(d_row_ptr, d_columns, t));
     CUDA_TRY(cudaMalloc(&t->d_column, t->places * sizeof *t->d_column));
     CUDA_TRY(cudaMemset(t->d_column, 0xff, t->places * sizeof *t->d_column)); /* NO_TILE_COLUMN */
-    copy_columns_kernel<<<(t->rows - 1) / THREAD_WARPS + 1, THREADS>>>(*t, A->d_row_ptr,
-                                                                       A->d_col_idx);
+    copy_columns_kernel<<<(t->rows - 1) / THREAD_WARPS + 1, THREADS>>>(*t, d_row_ptr, d_columns);
     CUDA_TRY(cudaGetLastError());
     CUDA_TRY(cudaMalloc(&d_start, (t->tiles + 1) * sizeof *d_start));
     error = deal_out(d_start, blocks, t);
     cudaFree(d_start);
+    return error;
+}
+
+static cudaError_t build(const device_csr *A, int blocks, column_tiles *t)
+{
+    int *d_row = NULL, *d_sorted = NULL;
+    cudaError_t error;
+    CUDA_TRY(cudaMalloc(&d_row, A->nnz * sizeof *d_row));
+    CUDA_TRY_GOTO(error, done, nonzeros_list_rows(A, d_row));
+    CUDA_TRY_GOTO(error, done, nonzeros_ascending_order(A, d_row, &t->d_order));
+    if (t->d_order) {
+        CUDA_TRY_GOTO(error, done, cudaMalloc(&d_sorted, A->nnz * sizeof *d_sorted));
+        CUDA_TRY_GOTO(
+            error, done,
+            device_parallel_for(A->nnz, sort_columns{A->d_col_idx, t->d_order, d_sorted}, 0));
+    }
+    error = lay_out(A->d_row_ptr, d_sorted ? d_sorted : A->d_col_idx, blocks, t);
+done:
+    cudaFree(d_row);
+    cudaFree(d_sorted);
     return error;
 }
 
@@ -166,12 +193,9 @@ const char *column_tiles_unsuited(int64_t rows, int64_t cols, int64_t nnz, int t
 
 cudaError_t column_tiles_build(const device_csr *A, int tile_cols, int blocks, column_tiles *tiles)
 {
-    bool ascend;
     *tiles = column_tiles{.rows = A->rows};
     if (tile_cols > MAX_TILE_COLS) tile_cols = MAX_TILE_COLS;
     if (column_tiles_unsuited(A->rows, A->cols, A->nnz, tile_cols)) return cudaErrorNotSupported;
-    CUDA_TRY(columns_ascend(A, &ascend));
-    if (!ascend) return cudaErrorNotSupported;
     if (A->nnz == 0) return cudaSuccess;
     tiles->tiles = (A->cols - 1) / tile_cols + 1;
     tiles->tile_cols = (A->cols - 1) / tiles->tiles + 1;
@@ -180,11 +204,11 @@ cudaError_t column_tiles_build(const device_csr *A, int tile_cols, int blocks, c
     return error;
 }
 
-size_t column_tiles_bytes(const column_tiles *t)
+size_t column_tiles_bytes(const column_tiles *t, int64_t nnz)
 {
     const size_t segments = (size_t)t->tiles * t->rows;
     return t->places * sizeof *t->d_column + segments * (sizeof *t->d_place + sizeof *t->d_shift) +
-           t->blocks * sizeof *t->d_share;
+           t->blocks * sizeof *t->d_share + (t->d_order ? nnz * sizeof *t->d_order : 0);
 }
 
 void column_tiles_free(column_tiles *t)
@@ -192,6 +216,7 @@ void column_tiles_free(column_tiles *t)
     cudaFree(t->d_column);
     cudaFree(t->d_place);
     cudaFree(t->d_shift);
+    cudaFree(t->d_order);
     cudaFree(t->d_share);
     *t = column_tiles{};
 }

@@ -7,7 +7,7 @@
 #include "formats/column_tiles.h"
 
 /* Where part `i` of `parts` equal parts of so much work begins: a multiple of eight. */
-__host__ __device__ inline int column_tiles_part(int64_t work, int i, int parts)
+static inline __host__ __device__ int column_tiles_part(int64_t work, int i, int parts)
 {
     return (int)(work * i / parts) / GROUP_PLACES * GROUP_PLACES;
 }

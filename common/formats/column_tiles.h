@@ -3,11 +3,13 @@
  * range of its columns, in shared memory: its nonzeros in the order of such ranges, dealt out to blocks of
  * threads in equal shares.
  *
- * The columns are cut into tiles of equal width. A row's nonzeros in a tile are a segment: they follow each other
- * in CSR, since columns ascend. In the order of the format segments follow each other by tile, then by row, and each
- * begins and ends at a multiple of eight places, as far from a nonzero as in CSR: eight lanes that take eight
- * places store to one sector. What a segment does not fill holds NO_TILE_COLUMN. A nonzero's place here and in CSR
- * differ by the same number all along a segment.
+ * The columns are cut into tiles of equal width. A row's nonzeros in a tile are a segment. Segments follow each
+ * other by tile, then by row, and each begins and ends at a multiple of eight places. What it does not fill holds
+ * NO_TILE_COLUMN.
+ *
+ * Nonzeros are numbered by row, and by column in a row: where columns ascend, as they stand in CSR. For any other
+ * pattern a list says which nonzero each number is. A nonzero's place and its number differ by the same all along a
+ * segment, by a multiple of eight. So eight lanes that take eight places store to one sector.
  *
  * Work is dealt out in places, of which beginning a segment counts as SEGMENT_COST.
  */
@@ -43,7 +45,8 @@ typedef struct column_tiles {
     int blocks;         /* shares; 0: there is no nonzero */
     uint16_t *d_column; /* of each place: counted from the first of its tile; or NO_TILE_COLUMN */
     int *d_place;       /* of segment tile * rows + row: its first place; two more: all of them */
-    int *d_shift;       /* of each segment: what to add to a place for that in CSR */
+    int *d_shift;       /* of each segment: what to add to a place for the nonzero's number */
+    int *d_order;       /* of each number: the place in CSR; NULL: the number is that place */
     tile_share *d_share;
 } column_tiles;
 
@@ -53,12 +56,11 @@ const char *column_tiles_unsuited(int64_t rows, int64_t cols, int64_t nnz, int t
 
 /* Cuts the pattern of A on the device into as few tiles of at most `tile_cols` columns as it takes, with shares
  * for `blocks` blocks: fewer where there are few nonzeros, more where there are more tiles. The caller frees
- * the format. cudaErrorNotSupported: column_tiles_unsuited says why, or columns of a row do not ascend. On error
- * nothing is left allocated. */
+ * the format. cudaErrorNotSupported: column_tiles_unsuited says why. On error nothing is left allocated. */
 cudaError_t column_tiles_build(const device_csr *A, int tile_cols, int blocks, column_tiles *tiles);
 
-/* Bytes that a kernel reads of it for each slice of the dense operand. */
-size_t column_tiles_bytes(const column_tiles *tiles);
+/* Bytes that a kernel reads of it for each slice of the dense operand, with so many nonzeros. */
+size_t column_tiles_bytes(const column_tiles *tiles, int64_t nnz);
 
 /* Takes a zeroed struct, too. */
 void column_tiles_free(column_tiles *tiles);

@@ -16,7 +16,6 @@
 #include "device/half.cuh"
 #include "device/shared.cuh"
 #include "device/vec.cuh"
-#include "formats/ascending.h"
 #include "formats/column_tiles.cuh"
 #include "models/sddmm_tiles.h"
 #include "ops/sddmm.h"
@@ -144,7 +143,7 @@ multiply_run(const tile_products<T> &p, int tile, const slice_of<T, PIECES> &sli
             shift = p.a.d_shift[segment];
         }
         if (column == NO_TILE_COLUMN) continue;
-        const int z = place + shift + lane;
+        const int number = place + shift + lane, z = p.a.d_order ? p.a.d_order[number] : number;
         float sum = multiply<T, PIECES>(address + column * slice.ROW_BYTES, lane, x);
         if (slice.number > 0) sum += p.sums[z];
         if (!slice.is_last)
@@ -290,7 +289,8 @@ static cudaError_t run16(const sddmm_plan *plan, const void *X, const void *Y, v
 static size_t format_bytes(const sddmm_plan *plan)
 {
     const size_t values = plan->W.d_values ? 4 : plan->W.d_values16 ? 2 : 0;
-    return column_tiles_bytes(&((const tiles_state *)plan->state)->tiles) + plan->W.nnz * values;
+    return column_tiles_bytes(&((const tiles_state *)plan->state)->tiles, plan->W.nnz) +
+           plan->W.nnz * values;
 }
 
 /* ---- the contenders --------------------------------------------------------------------------- */
@@ -312,9 +312,7 @@ template <enum precision PRECISION> static double estimate(const row_stats *stat
 static const char *unsuited(const problem *p)
 {
     const int cols = sddmm_tiles_cols(p->width, p->precision, 2);
-    const char *reason = column_tiles_unsuited(p->stats.rows, p->stats.cols, p->stats.nnz, cols);
-    if (reason || columns_ascend_on_host(p->A)) return reason;
-    return "tiles of Y need rows whose columns ascend, each named once";
+    return column_tiles_unsuited(p->stats.rows, p->stats.cols, p->stats.nnz, cols);
 }
 
 #define TILES(title, kind, number, call)                                              \

@@ -15,7 +15,6 @@
 #include "device/cuda_try.h"
 #include "device/facts.h"
 #include "device/vec.cuh"
-#include "formats/ascending.h"
 #include "models/sddmm_tensor_core.h"
 #include "ops/sddmm.h"
 
@@ -129,6 +128,22 @@ static __device__ __forceinline__ row_bits<COLS> load_bits(const bit_tiles &patt
     return bits;
 }
 
+/* Stores a sum to the element of that number. `weight` is that of the nonzero of the same place, for patterns in
+ * which these are the same. */
+template <class T>
+static __device__ __forceinline__ void store(const tile_products<T> &p, int number, float sum,
+                                             float weight)
+{
+    if (!p.pattern.d_order) {
+        p.D[number] = narrow<T>(sum * weight);
+        return;
+    }
+    for (int i = p.pattern.d_begin[number]; i < p.pattern.d_begin[number + 1]; i++) {
+        const int z = p.pattern.d_order[i];
+        p.D[z] = narrow<T>(p.W ? sum * widen(p.W[z]) : sum);
+    }
+}
+
 /* Stores what a warp's sums hold of the stored elements: WARP_ROWS rows from `row` on, and COLS columns. Eight
  * rows at a time are laid out in shared memory, `own`, so that a lane has a column of each. */
 template <int COLS, class T>
@@ -164,7 +179,7 @@ pick(const tile_products<T> &p, int row, int strip, int column,
                 const uint32_t word = __shfl_sync(FULL_MASK, of_row.word[w], r % WARP_SIZE + i);
                 const bool stored = word >> lane & 1;
                 z[i][w] = stored ? first + __popc(word & ((1u << lane) - 1)) : -1;
-                weight[i][w] = stored && p.W ? widen(p.W[z[i][w]]) : 1;
+                weight[i][w] = stored && p.W && !p.pattern.d_order ? widen(p.W[z[i][w]]) : 1;
                 first += __popc(word);
             }
         }
@@ -172,8 +187,7 @@ pick(const tile_products<T> &p, int row, int strip, int column,
         for (int i = 0; i < PICKED; i++)
 #pragma unroll
             for (int w = 0; w < WORDS; w++)
-                if (z[i][w] >= 0)
-                    p.D[z[i][w]] = narrow<T>(own[i * PITCH + w * 32 + lane] * weight[i][w]);
+                if (z[i][w] >= 0) store(p, z[i][w], own[i * PITCH + w * 32 + lane], weight[i][w]);
         /* END STUDENT */
     }
 }
@@ -343,7 +357,7 @@ static size_t format_bytes(const sddmm_plan *plan)
     const size_t values = plan->contender->base.precision == PRECISION_FP32 ? 4 : 2;
     const bool weighted = plan->W.d_values || plan->W.d_values16;
     if (plan->nested) return sddmm_csr_bytes(plan);
-    return bit_tiles_bytes(&((const tile_state *)plan->state)->pattern) +
+    return bit_tiles_bytes(&((const tile_state *)plan->state)->pattern, plan->W.nnz) +
            (weighted ? plan->W.nnz * values : 0);
 }
 
@@ -371,9 +385,7 @@ template <enum precision PRECISION> static double estimate(const row_stats *stat
 
 static const char *unsuited(const problem *p)
 {
-    const char *reason = bit_tiles_unsuited(p->stats.rows, p->stats.cols);
-    if (reason || columns_ascend_on_host(p->A)) return reason;
-    return "dense tiles need rows whose columns ascend, each named once";
+    return bit_tiles_unsuited(p->stats.rows, p->stats.cols);
 }
 
 #define TENSOR_CORE(title, kind, number, call, text)                                      \

@@ -7,46 +7,62 @@
 
 #include "device_pattern.h"
 
+/* Every set bit is of the nonzeros of A that its number says, and every nonzero has one bit. */
+static void assert_bits(const csr_matrix *A, const bit_tiles *t, int *nonzeros)
+{
+    const size_t pieces = (size_t)t->strips * A->rows;
+    uint32_t *bits = to_host(t->d_bits, pieces * STRIP_WORDS * sizeof *bits);
+    int *first = to_host(t->d_first, pieces * sizeof *first);
+    int *order = t->d_order ? to_host(t->d_order, A->nnz * sizeof *order) : NULL;
+    int *begin = t->d_order ? to_host(t->d_begin, (A->nnz + 1) * sizeof *begin) : NULL;
+    bool *seen = calloc(A->nnz + 1, sizeof *seen);
+    assert_non_null(seen);
+    int64_t set = 0;
+    for (int s = 0; s < t->strips; s++)
+        for (int64_t i = 0; i < A->rows; i++) {
+            const size_t piece = (size_t)s * A->rows + i;
+            for (int b = 0, below = 0; b < STRIP_COLS; b++) {
+                if (!(bits[piece * STRIP_WORDS + b / 32] >> b % 32 & 1)) continue;
+                const int number = first[piece] + below++;
+                const int from = begin ? begin[number] : number;
+                const int to = begin ? begin[number + 1] : number + 1;
+                assert_true(from < to);
+                for (int k = from; k < to; k++, set++) {
+                    const int z = order ? order[k] : k;
+                    assert_true(z >= A->row_ptr[i] && z < A->row_ptr[i + 1] && !seen[z]);
+                    assert_int_equal(A->col_idx[z], s * STRIP_COLS + b);
+                    seen[z] = true;
+                }
+                nonzeros[i / t->tile_rows * t->strips + s]++;
+            }
+        }
+    assert_int_equal(set, A->nnz);
+    free(bits);
+    free(first);
+    free(order);
+    free(begin);
+    free(seen);
+}
+
 /* The format of A is what its definition says, with tiles of so many rows. */
 static void assert_format(const csr_matrix *A, int tile_rows)
 {
     device_csr d = pattern_on_device(A);
     bit_tiles t;
     assert_int_equal(bit_tiles_build(&d, tile_rows, &t), cudaSuccess);
-    const size_t pieces = (size_t)t.strips * A->rows;
+    const int down = (int)((A->rows - 1) / tile_rows + 1);
     assert_int_equal(t.strips, (A->cols + 127) / 128);
-    uint32_t *bits = to_host(t.d_bits, pieces * STRIP_WORDS * sizeof *bits);
-    int *first = to_host(t.d_first, pieces * sizeof *first);
     int *tile = to_host(t.d_tile, t.num_tiles * sizeof *tile);
-    const int across = t.strips, down = (int)((A->rows - 1) / tile_rows + 1);
-    int *nonzeros = calloc((size_t)across * down, sizeof *nonzeros);
+    int *nonzeros = calloc((size_t)t.strips * down, sizeof *nonzeros);
     assert_non_null(nonzeros);
-
-    int64_t set = 0;
-    for (size_t i = 0; i < pieces * STRIP_WORDS; i++)
-        set += __builtin_popcount(bits[i]);
-    assert_int_equal(set, A->nnz);
-    for (int64_t i = 0; i < A->rows; i++)
-        for (int64_t z = A->row_ptr[i]; z < A->row_ptr[i + 1]; z++) {
-            const int strip = A->col_idx[z] / 128, bit = A->col_idx[z] % 128;
-            const size_t piece = (size_t)strip * A->rows + i;
-            int below = 0;
-            for (int b = 0; b < bit; b++)
-                below += bits[piece * STRIP_WORDS + b / 32] >> b % 32 & 1;
-            assert_true(bits[piece * STRIP_WORDS + bit / 32] >> bit % 32 & 1);
-            assert_int_equal(first[piece] + below, z);
-            nonzeros[i / tile_rows * across + strip]++;
-        }
+    assert_bits(A, &t, nonzeros);
     int listed = 0;
-    for (int k = 0; k < across * down; k++)
+    for (int k = 0; k < t.strips * down; k++)
         if (nonzeros[k]) {
             assert_true(listed < t.num_tiles);
             assert_int_equal(tile[listed++], k);
         }
     assert_int_equal(listed, t.num_tiles);
-
-    free(bits);
-    free(first);
     free(tile);
     free(nonzeros);
     bit_tiles_free(&t);
@@ -84,25 +100,28 @@ static void bytes_are_those_of_listed_tiles(void **state)
     device_csr d = pattern_on_device(&A);
     bit_tiles t;
     assert_int_equal(bit_tiles_build(&d, 64, &t), cudaSuccess);
-    assert_int_equal(bit_tiles_bytes(&t), t.num_tiles * (64 * 20 + 4));
+    assert_int_equal(bit_tiles_bytes(&t, A.nnz), t.num_tiles * (64 * 20 + 4));
     assert_true(t.num_tiles < 5 * 4);
     bit_tiles_free(&t);
     pattern_free(&d);
     csr_free(&A);
 }
 
-static void what_has_no_bits_is_refused(void **state)
+/* Columns in any order, and repeated. */
+static void any_pattern_is_sorted(void **state)
 {
     (void)state;
     csr_matrix A;
     error_text error;
-    bit_tiles t;
-    assert_int_equal(make_everything(&A, &error),
-                     STATUS_OK); /* columns in any order, and repeated */
-    device_csr d = pattern_on_device(&A);
-    assert_int_equal(bit_tiles_build(&d, 64, &t), cudaErrorNotSupported);
-    pattern_free(&d);
+    assert_int_equal(make_everything(&A, &error), STATUS_OK);
+    assert_format(&A, 64);
+    assert_format(&A, 256);
     csr_free(&A);
+}
+
+static void what_has_no_bits_is_refused(void **state)
+{
+    (void)state;
     assert_null(bit_tiles_unsuited(0, 0));
     assert_null(bit_tiles_unsuited(1 << 16, 1 << 15));
     assert_non_null(bit_tiles_unsuited((1 << 16) + 1, 1 << 15));
@@ -121,7 +140,7 @@ static void nothing_stored_is_nothing_to_do(void **state)
         device_csr d = pattern_on_device(&A);
         assert_int_equal(bit_tiles_build(&d, 64, &t), cudaSuccess);
         assert_int_equal(t.num_tiles, 0);
-        assert_int_equal(bit_tiles_bytes(&t), 0);
+        assert_int_equal(bit_tiles_bytes(&t, 0), 0);
         bit_tiles_free(&t);
         pattern_free(&d);
         csr_free(&A);
@@ -133,6 +152,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_nonzero_has_its_bit_and_place),
         cmocka_unit_test(bytes_are_those_of_listed_tiles),
+        cmocka_unit_test(any_pattern_is_sorted),
         cmocka_unit_test(what_has_no_bits_is_refused),
         cmocka_unit_test(nothing_stored_is_nothing_to_do),
     };

@@ -10,16 +10,17 @@
 /* The arrays of a format, in host memory. */
 typedef struct on_host {
     uint16_t *column;
-    int *place, *shift;
+    int *place, *shift, *order; /* order NULL: there is none */
     tile_share *share;
 } on_host;
 
-static on_host fetch(const column_tiles *t)
+static on_host fetch(const column_tiles *t, int64_t nnz)
 {
     const size_t segments = (size_t)t->tiles * t->rows;
     return (on_host){.column = to_host(t->d_column, t->places * sizeof *t->d_column),
                      .place = to_host(t->d_place, (segments + 2) * sizeof *t->d_place),
                      .shift = to_host(t->d_shift, segments * sizeof *t->d_shift),
+                     .order = t->d_order ? to_host(t->d_order, nnz * sizeof *t->d_order) : NULL,
                      .share = to_host(t->d_share, t->blocks * sizeof *t->d_share)};
 }
 
@@ -28,6 +29,7 @@ static void release(on_host *h)
     free(h->column);
     free(h->place);
     free(h->shift);
+    free(h->order);
     free(h->share);
 }
 
@@ -35,23 +37,26 @@ static void assert_places(const csr_matrix *A, const column_tiles *t, const on_h
 {
     const int segments = t->tiles * t->rows;
     int64_t filled = 0;
+    bool *seen = calloc(A->nnz + 1, sizeof *seen);
+    assert_non_null(seen);
     assert_int_equal(h->place[0], 0);
     assert_int_equal(h->place[segments], t->places);
     assert_int_equal(h->place[segments + 1], t->places);
     for (int s = 0; s < segments; s++) {
+        const int64_t row = s % t->rows, first = (int64_t)s / t->rows * t->tile_cols;
         assert_int_equal(h->place[s] % 8, 0);
         assert_int_equal(h->shift[s] % 8, 0);
-    }
-    for (int64_t i = 0; i < A->rows; i++)
-        for (int64_t z = A->row_ptr[i]; z < A->row_ptr[i + 1]; z++) {
-            const int tile = A->col_idx[z] / t->tile_cols, s = tile * t->rows + (int)i;
-            const int64_t place = z - h->shift[s];
-            assert_true(place >= h->place[s] && place < h->place[s + 1]);
-            assert_int_equal(h->column[place], A->col_idx[z] - tile * t->tile_cols);
+        for (int k = h->place[s]; k < h->place[s + 1]; k++) {
+            if (h->column[k] == NO_TILE_COLUMN) continue;
+            const int number = k + h->shift[s], z = h->order ? h->order[number] : number;
+            assert_true(z >= A->row_ptr[row] && z < A->row_ptr[row + 1] && !seen[z]);
+            assert_int_equal(A->col_idx[z], first + h->column[k]);
+            seen[z] = true;
+            filled++;
         }
-    for (int k = 0; k < t->places; k++)
-        filled += h->column[k] != NO_TILE_COLUMN;
+    }
     assert_int_equal(filled, A->nnz);
+    free(seen);
 }
 
 /* Blocks of a tile follow each other from 0 to all of its work, each with about as much. */
@@ -83,7 +88,7 @@ static void assert_format(const csr_matrix *A, int tile_cols, int blocks)
     assert_int_equal(column_tiles_build(&d, tile_cols, blocks, &t), cudaSuccess);
     assert_true(t.tile_cols <= tile_cols && (int64_t)t.tiles * t.tile_cols >= A->cols);
     assert_true((int64_t)(t.tiles - 1) * tile_cols < A->cols);
-    on_host h = fetch(&t);
+    on_host h = fetch(&t, A->nnz);
     assert_places(A, &t, &h);
     assert_shares(&t, &h, blocks);
     release(&h);
@@ -121,7 +126,7 @@ static void the_heaviest_tile_gets_the_next_block(void **state)
     column_tiles t;
     int of_tile[3] = {0};
     assert_int_equal(column_tiles_build(&d, 43, 13, &t), cudaSuccess);
-    on_host h = fetch(&t);
+    on_host h = fetch(&t, A.nnz);
     assert_int_equal(t.tiles, 3);
     assert_int_equal(t.blocks, 13);
     for (int b = 0; b < t.blocks; b++)
@@ -134,18 +139,21 @@ static void the_heaviest_tile_gets_the_next_block(void **state)
     csr_free(&A);
 }
 
-static void what_has_no_tiles_is_refused(void **state)
+/* Columns in any order, and repeated. */
+static void any_pattern_is_sorted(void **state)
 {
     (void)state;
     csr_matrix A;
     error_text error;
-    column_tiles t;
-    assert_int_equal(make_everything(&A, &error),
-                     STATUS_OK); /* columns in any order, and repeated */
-    device_csr d = pattern_on_device(&A);
-    assert_int_equal(column_tiles_build(&d, 64, 13, &t), cudaErrorNotSupported);
-    pattern_free(&d);
+    assert_int_equal(make_everything(&A, &error), STATUS_OK);
+    assert_format(&A, 64, 13);
+    assert_format(&A, 300, 13);
     csr_free(&A);
+}
+
+static void what_has_no_tiles_is_refused(void **state)
+{
+    (void)state;
     assert_null(column_tiles_unsuited(4267, 4267, 2135822, 1814));
     assert_null(column_tiles_unsuited(1, 64 * 100, 0, 100));
     assert_non_null(column_tiles_unsuited(1, 64 * 100 + 1, 0, 100));
@@ -176,6 +184,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_nonzero_stands_at_its_place),
         cmocka_unit_test(the_heaviest_tile_gets_the_next_block),
+        cmocka_unit_test(any_pattern_is_sorted),
         cmocka_unit_test(what_has_no_tiles_is_refused),
         cmocka_unit_test(nothing_stored_is_nothing_to_do),
     };
