@@ -28,7 +28,8 @@ static __global__ void sddmm_kernel(int rows, int K, const int *__restrict__ row
     if (row >= rows) return;
     /* BEGIN STUDENT: for each nonzero of the row a sum over K features, in fp32, by all 32 lanes */
     const H *const x = X + (size_t)row * K;
-    for (int z = row_ptr[row]; z < row_ptr[row + 1]; z++) {
+    const int end = row_ptr[row + 1];
+    for (int z = row_ptr[row]; z < end; z++) {
         const H *const y = Y + (size_t)col_idx[z] * K;
         float sum = 0;
         for (int k = lane; k < K; k += WARP_SIZE)

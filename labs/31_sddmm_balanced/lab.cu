@@ -114,9 +114,8 @@ template <int LANES> static __device__ __forceinline__ void reduce_scatter(float
 #pragma unroll
         for (int j = 0; j < BATCH; j++)
             if (j % KEEPERS < 2 * bit && !(j & bit)) { /* still here, and the lower of a pair */
-                const float keep = upper ? sum[j + bit] : sum[j];
-                const float send = upper ? sum[j] : sum[j + bit];
-                sum[j] = keep + __shfl_xor_sync(FULL_MASK, send, bit);
+                const float low = sum[j], high = sum[j + bit], send = upper ? low : high;
+                sum[j] = (upper ? high : low) + __shfl_xor_sync(FULL_MASK, send, bit);
             }
     }
 #pragma unroll
@@ -188,11 +187,13 @@ template <class H, int V, int LANES, int PIECES, bool SLICED> struct lane_group 
                 sum[first + u] += mine.dot(x, y[u]);
             return;
         }
+        size_t begin[U];
 #pragma unroll
-        for (int u = 0; u < U; u++) {
-            const size_t begin = row_begin(row, first + u);
-            if (fresh >> (first + u) & 1) mine.load(next[u], p.X, begin);
-        }
+        for (int u = 0; u < U; u++)
+            begin[u] = row_begin(row, first + u);
+#pragma unroll
+        for (int u = 0; u < U; u++)
+            if (fresh >> (first + u) & 1) mine.load(next[u], p.X, begin[u]);
 #pragma unroll
         for (int u = 0; u < U; u++) {
             if (fresh >> (first + u) & 1) part::copy(x, next[u]);
