@@ -5,47 +5,66 @@
 
 #include <math.h>
 
-static const double LAUNCH = 4.2; /* microseconds: an empty one, of make limits */
-
-/* Segments: parts of a row in a block. A row's nonzeros are taken to be anywhere, so that a block lacks
- * one of them with probability 1 - 1 / blocks. */
+/* Segments: a row's nonzeros in a block. They are taken to be anywhere, so that one of them is in another
+ * block with probability 1 - 1 / blocks. Rows are as long as the quantiles that stand for them. */
 static double segments_of(const row_stats *stats, int blocks)
 {
-    const double rows = fmax(1, (double)(stats->rows - stats->empty_rows));
-    const double missed = pow(1 - 1.0 / blocks, stats->nnz / rows);
-    return blocks > 1 ? blocks * rows * (1 - missed) : rows;
+    static const double SHARE[ROW_QUANTILES] = {.055, .12, .2, .25, .2, .12, .055};
+    double of_row = 0;
+    if (blocks == 1) return (double)(stats->rows - stats->empty_rows);
+    for (int q = 0; q < ROW_QUANTILES; q++) {
+        const double without = pow(1 - 1.0 / blocks, (double)stats->quantile[q]);
+        of_row += SHARE[q] * blocks * (1 - without);
+    }
+    return of_row * stats->rows;
 }
 
-/* Microseconds that the multiprocessors take to issue the instructions: for 8 nonzeros of a lane group
- * 100, and 12 for each of the 8 that load and multiply 16 bytes. Counted in the machine code. */
-static double issue_time(const row_stats *stats, double row_bytes)
+/* Microseconds that the multiprocessors take to issue the instructions: of a group for a nonzero 20, and
+ * 18 for each load of a lane. */
+static double issue_time(const row_stats *stats, const sddmm_balanced_shape *shape)
 {
     const double PER_US = 4 * 1755; /* four schedulers of an SM, 1.755 GHz */
-    const double vectors = ceil(row_bytes / 16), lanes = fmin(32, fmax(4, vectors));
-    const double instructions = 100 / 8. + 12 * fmax(1, vectors / lanes);
-    const double warps = stats->nnz * lanes / 32;
-    return warps * instructions / (PER_US * fmax(1, device_facts_get()->sms));
+    const double warps = (double)stats->nnz * shape->lanes / 32;
+    return warps * (20 + 18 * shape->pieces) / (PER_US * fmax(1, device_facts_get()->sms));
 }
 
-double sddmm_balanced_time(const row_stats *stats, int K, enum precision precision, int blocks)
+/* Microseconds for one of `rows` rows of Y, of `row` bytes. The share that L1 does not save grows with the
+ * span, from three fifths where all of it is there. */
+static double fetch_time(double row, double rows)
 {
-    const double element = (double)precision_format(precision)->bytes, row = K * element;
-    const double nnz = (double)stats->nnz, segments = segments_of(stats, blocks);
-    /* A row of Y for each nonzero, from a block of them; a row of X for each segment, in order. */
-    const double gathered = nnz * row / gather_rate(row, (double)stats->cols * row / blocks) +
-                            segments * row / gather_rate(row, (double)stats->rows * row);
-    /* Columns and marks, the result, and of each segment row and offset. */
-    const double read = nnz * (4.25 + element) + segments * (blocks > 1 ? 8 : 4);
-    return LAUNCH + fmax(gathered + read / gather_rate(LINE_BYTES, read), issue_time(stats, row));
+    const double LEAST = 0.6, DOUBLING = 0.07, IN_L1 = 136e3;
+    const double span = fmax(rows * row, IN_L1);
+    const double missed = fmin(1, LEAST + DOUBLING * log2(span / IN_L1));
+    return missed * row / gather_rate(row, span);
 }
 
-int sddmm_balanced_blocks(const row_stats *stats, int K, enum precision precision,
+double sddmm_balanced_time(const row_stats *stats, const sddmm_balanced_shape *shape, int blocks)
+{
+    const double LAUNCH = 4.2;
+    const double SEGMENT =
+        25e-6; /* beside its row of X: its number, its row, its part of a sector */
+    const double row = shape->row_bytes, nnz = (double)stats->nnz;
+    const double segments = segments_of(stats, blocks);
+    /* A row of Y for each nonzero, from a block of them; a row of X for each segment. */
+    const double of_Y = nnz * fetch_time(row, (double)stats->cols / blocks);
+    const double of_X = segments * (row / gather_rate(row, row * stats->rows) + SEGMENT);
+    /* Columns and marks, and the result. */
+    const double streamed = nnz * (4.25 + shape->element);
+    const double gathered = of_Y + of_X + streamed / gather_rate(LINE_BYTES, streamed);
+    return LAUNCH + fmax(gathered, issue_time(stats, shape));
+}
+
+int sddmm_balanced_blocks(const row_stats *stats, const sddmm_balanced_shape *shape,
                           const int *values, int count)
 {
+    /* Of a graph with short rows the popular columns, which no statistics tell of, may be in the caches
+     * whatever the blocks are: they must promise more. */
+    const double LONG = 32, AT_MOST = stats->mean >= LONG ? 1 : 1 - 1. / 7;
     int best = values[0];
-    for (int i = 1; i < count; i++)
-        if (sddmm_balanced_time(stats, K, precision, values[i]) <
-            sddmm_balanced_time(stats, K, precision, best))
-            best = values[i];
+    double least = AT_MOST * sddmm_balanced_time(stats, shape, best);
+    for (int i = 1; i < count; i++) {
+        const double time = sddmm_balanced_time(stats, shape, values[i]);
+        if (time < least) best = values[i], least = time;
+    }
     return best;
 }

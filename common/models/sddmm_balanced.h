@@ -12,12 +12,21 @@
 extern "C" {
 #endif
 
-/* Microseconds of one run with `blocks` blocks of columns. The constants follow from measured limits of
- * an H200 and from counted instructions; they are not fitted to runs of this kernel yet. */
-double sddmm_balanced_time(const row_stats *stats, int K, enum precision precision, int blocks);
+/* What a product's time depends on, beside the rows' statistics. */
+typedef struct sddmm_balanced_shape {
+    double row_bytes; /* of X and Y */
+    double element;   /* bytes of a result */
+    int lanes;        /* of a group */
+    int pieces;       /* 16-byte loads of a lane for a row */
+} sddmm_balanced_shape;
 
-/* The number of blocks, of those in values[count], for which that is least. */
-int sddmm_balanced_blocks(const row_stats *stats, int K, enum precision precision,
+/* Microseconds of one run with `blocks` blocks of columns. The rates are measured limits of an H200;
+ * what a segment and an instruction cost is from 7 cases of the first run there (labs/31, LOG.md). */
+double sddmm_balanced_time(const row_stats *stats, const sddmm_balanced_shape *shape, int blocks);
+
+/* The number of blocks, of those in values[count], that should take the least time. values[0] is 1, and
+ * where rows are short another one must save a seventh. */
+int sddmm_balanced_blocks(const row_stats *stats, const sddmm_balanced_shape *shape,
                           const int *values, int count);
 
 #ifdef __cplusplus

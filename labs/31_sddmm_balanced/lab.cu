@@ -27,13 +27,12 @@ constexpr int BATCH = 8; /* nonzeros whose sums a group adds up together */
 constexpr int LOADS = 8; /* of Y that a lane has on their way */
 
 /* Positions in sddmm_plan.tuning. */
-enum { TUNE_PIECES, TUNE_SHARE, TUNE_BLOCKS, TUNE_FRESH };
+enum { TUNE_PIECES, TUNE_SHARE, TUNE_BLOCKS };
 
 template <class H> struct product {
     int nnz, share;      /* nonzeros of a group: 8, 16 or 32 */
     int vectors, slices; /* of a row of X or Y */
     unsigned row_bytes;
-    unsigned always; /* all bits: every nonzero's row of X is loaded, new or not; else 0 */
     const strip *__restrict__ strips;
     const int *__restrict__ column; /* of each place */
     const int *__restrict__ row;    /* of each segment */
@@ -43,11 +42,11 @@ template <class H> struct product {
     H *__restrict__ D;
 };
 
-/* Blocks of an SM by registers: 32 a lane for sums, columns and places, 4 for each load of a row of X
- * that stays, 4 for each on its way; half of those of X are late. An SM has 32 for each of its threads. */
+/* Blocks of an SM by registers: a lane has 4 for each load on its way, as many for those of X, and 16 for
+ * each piece of a row. An SM has 32 for each of its threads. */
 constexpr int blocks_per_sm(int pieces)
 {
-    const int registers = 32 + 8 * pieces + 6 * LOADS;
+    const int registers = 8 * LOADS + 16 * pieces;
     return THREADS_PER_SM * 32 / (BLOCK * registers);
 }
 
@@ -177,7 +176,7 @@ template <class H, int V, int LANES, int PIECES, bool SLICED> struct lane_group 
                                                  float (&sum)[BATCH])
     {
         /* BEGIN STUDENT: load U rows of Y, and new rows of X, before any of them is used */
-        typename part::vectors y[U], next[U] = {};
+        typename part::vectors y[U];
 #pragma unroll
         for (int u = 0; u < U; u++)
             mine.load(y[u], p.Y, row_begin(column, first + u));
@@ -187,18 +186,14 @@ template <class H, int V, int LANES, int PIECES, bool SLICED> struct lane_group 
                 sum[first + u] += mine.dot(x, y[u]);
             return;
         }
-        size_t begin[U];
+        typename part::vectors next[U]; /* a row of X may be there twice: L1 has it then */
 #pragma unroll
         for (int u = 0; u < U; u++)
-            begin[u] = row_begin(row, first + u);
+            mine.load(next[u], p.X, row_begin(row, first + u));
 #pragma unroll
         for (int u = 0; u < U; u++)
-            if (fresh >> (first + u) & 1) mine.load(next[u], p.X, begin[u]);
-#pragma unroll
-        for (int u = 0; u < U; u++) {
-            if (fresh >> (first + u) & 1) part::copy(x, next[u]);
-            sum[first + u] += mine.dot(x, y[u]);
-        }
+            sum[first + u] += mine.dot(next[u], y[u]);
+        part::copy(x, next[U - 1]);
         /* END STUDENT */
     }
 
@@ -250,7 +245,7 @@ static __global__ void __launch_bounds__(BLOCK, blocks_per_sm(PIECES))
         float sum[BATCH] = {};
         group.take();
         if (at + BATCH < first + p.share) group.fetch(at + BATCH);
-        group.multiply(p.always | fresh | group.own.starts >> at % STRIP, sum);
+        group.multiply(fresh | group.own.starts >> at % STRIP, sum);
         reduce_scatter<LANES>(sum);
         group.store(at, sum);
         fresh = 0;
@@ -326,7 +321,6 @@ static cudaError_t run_as(const sddmm_plan *plan, const H *X, const H *Y, H *D, 
                           .vectors = vectors,
                           .slices = (vectors - 1) / (shape.lanes * shape.pieces) + 1,
                           .row_bytes = (unsigned)(plan->K * sizeof(H)),
-                          .always = plan->tuning[TUNE_FRESH] ? 0 : ~0u,
                           .strips = s->d_strip,
                           .column = s->d_column,
                           .row = s->d_row,
@@ -387,55 +381,71 @@ static void release(sddmm_plan *plan)
 }
 
 /* Blocks of columns that a pattern may be cut into. */
-#define BLOCKS_VALUES            \
-    {                            \
-        1, 2, 3, 4, 6, 8, 12, 16 \
+#define BLOCKS_VALUES                            \
+    {                                            \
+        1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64 \
     }
+
+/* The share of a group: 32, or less if that makes too few warps. Those of narrow rows are done sooner than
+ * they begin; those of wide ones must be many, so that the last end together. */
+static int share_for(const row_stats *stats, const group_shape &shape)
+{
+    const device_facts *device = device_facts_get();
+    const int narrow = shape.lanes * shape.pieces <= 8;
+    const double resident = device->sms * device->sm_warps / 3.0;
+    int share = STRIP;
+    while (share > BATCH &&
+           (double)stats->nnz * shape.lanes / (WARP_SIZE * share) < (narrow ? 3 : 8) * resident)
+        share /= 2;
+    return share;
+}
+
+template <enum precision PRECISION> static sddmm_balanced_shape model_shape(int K, int pieces)
+{
+    const size_t element = precision_format(PRECISION)->bytes;
+    const group_shape shape = shape_of(K, element, pieces);
+    return {(double)K * element, (double)element, shape.lanes, shape.pieces};
+}
 
 template <enum precision PRECISION> static void choose(const row_stats *stats, int K, int *tuning)
 {
     static const int BLOCKS[] = BLOCKS_VALUES;
-    /* Groups of 8 lanes that the device holds with half its warps. */
-    const device_facts *device = device_facts_get();
-    const int64_t groups = (int64_t)device->sms * device->sm_warps / 2 * 4;
-    const size_t vectors = K * precision_format(PRECISION)->bytes / 16;
-    /* Where a row has one or two turns of a group, a new row of X is as likely as not: it is loaded beside
-     * Y's, unasked. Long rows keep theirs. */
-    const bool long_rows = stats->mean > 64;
-    tuning[TUNE_FRESH] = long_rows;
-    tuning[TUNE_PIECES] = vectors <= 8 ? 1 : 2;
-    /* Small shares where there are few nonzeros: every group has some, and the last end together. */
-    tuning[TUNE_SHARE] = stats->nnz >= 64 * groups ? 32 : stats->nnz >= 16 * groups ? 16 : 8;
+    const size_t element = precision_format(PRECISION)->bytes, vectors = K * element / 16;
+    /* Wide rows by few lanes take fewer instructions; by many lanes they have more on their way. Long
+     * rows of W, whose blocks of Y are in L1, want the first, others the second. */
+    const int pieces = vectors <= 8 ? 1 : vectors >= 32 && stats->mean > 64 ? 4 : 2;
+    const sddmm_balanced_shape shape = model_shape<PRECISION>(K, pieces);
+    tuning[TUNE_PIECES] = pieces;
+    tuning[TUNE_SHARE] = share_for(stats, shape_of(K, element, pieces));
     tuning[TUNE_BLOCKS] =
-        sddmm_balanced_blocks(stats, K, PRECISION, BLOCKS, sizeof BLOCKS / sizeof *BLOCKS);
+        sddmm_balanced_blocks(stats, &shape, BLOCKS, sizeof BLOCKS / sizeof *BLOCKS);
 }
 
 template <enum precision PRECISION> static double estimate(const row_stats *stats, int K)
 {
     int tuning[MAX_TUNABLES];
     choose<PRECISION>(stats, K, tuning);
-    return sddmm_balanced_time(stats, K, PRECISION, tuning[TUNE_BLOCKS]);
+    const sddmm_balanced_shape shape = model_shape<PRECISION>(K, tuning[TUNE_PIECES]);
+    return sddmm_balanced_time(stats, &shape, tuning[TUNE_BLOCKS]);
 }
 
-#define BALANCED(title, kind, runner, function)                                                    \
-    static sddmm_contender title = {                                                               \
-        .base = {.lab = 31,                                                                        \
-                 .after = 30,                                                                      \
-                 .name = #title,                                                                   \
-                 .summary = "strips of nonzeros, 16-byte loads, eight sums at a time",             \
-                 .precision = kind,                                                                \
-                 .tunables =                                                                       \
-                     {{"PIECES", "loads that a lane makes of a row", {1, 2, 4}, 3, 1},             \
-                      {"SHARE", "nonzeros of a group of lanes", {8, 16, 32}, 3, 32},               \
-                      {"BLOCKS", "blocks of columns", BLOCKS_VALUES, 8, 1},                        \
-                      {"FRESH", "1: rows of X are loaded only where they change", {0, 1}, 2, 1}}}, \
-        .choose = choose<kind>,                                                                    \
-        .estimate = estimate<kind>,                                                                \
-        .prepare = prepare,                                                                        \
-        .runner = function,                                                                        \
-        .format_bytes = format_bytes,                                                              \
-        .release = release,                                                                        \
-    };                                                                                             \
+#define BALANCED(title, kind, runner, function)                                                \
+    static sddmm_contender title = {                                                           \
+        .base = {.lab = 31,                                                                    \
+                 .after = 30,                                                                  \
+                 .name = #title,                                                               \
+                 .summary = "strips of nonzeros, 16-byte loads, eight sums at a time",         \
+                 .precision = kind,                                                            \
+                 .tunables = {{"PIECES", "loads that a lane makes of a row", {1, 2, 4}, 3, 1}, \
+                              {"SHARE", "nonzeros of a group of lanes", {8, 16, 32}, 3, 32},   \
+                              {"BLOCKS", "blocks of columns", BLOCKS_VALUES, 12, 1}}},         \
+        .choose = choose<kind>,                                                                \
+        .estimate = estimate<kind>,                                                            \
+        .prepare = prepare,                                                                    \
+        .runner = function,                                                                    \
+        .format_bytes = format_bytes,                                                          \
+        .release = release,                                                                    \
+    };                                                                                         \
     SDDMM_REGISTER(title)
 
 BALANCED(sddmm_balanced, PRECISION_FP32, run, run)
