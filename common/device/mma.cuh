@@ -140,15 +140,6 @@ __device__ __forceinline__ void split_tf32(float x, uint32_t &high, uint32_t &lo
     low = __float_as_uint(x - __uint_as_float(high & ~0x1fffu));
 }
 
-/* The same with high rounded to the nearest: low is then at most 2^-11 |x|, of either sign, and one bit of it is
- * cut, 2^-23 |x|. Products come within 2^-22 + 2 * 2^-23 = 2^-21 |x| |y|. Half a unit is added to the last of the
- * 11 bits, as to an integer; three instructions. */
-__device__ __forceinline__ void split_tf32_rounded(float x, uint32_t &high, uint32_t &low)
-{
-    high = __float_as_uint(x) + 0x1000u;
-    low = __float_as_uint(x - __uint_as_float(high & ~0x1fffu));
-}
-
 /* ldmatrix loads 8 x 8 tiles of 16-bit elements. Lane 8i + r passes the address of row r of tile i:
  * 16 bytes, aligned to 16, in shared memory. Lane (g, t) receives, of each tile, row g, columns 2t
  * and 2t + 1: a quarter of A, or, with the rows of B's columns, b[0] or b[1]. The _trans forms

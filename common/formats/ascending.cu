@@ -5,6 +5,7 @@
 
 #include "device/argsort.h"
 #include "device/cuda_try.h"
+#include "device/parallel_for.cuh"
 #include "device/warp.cuh"
 
 constexpr int THREADS = 256, THREAD_WARPS = THREADS / WARP_SIZE;
@@ -54,32 +55,43 @@ static __global__ void list_rows_kernel(int rows, const int *__restrict__ row_pt
         row_of[z] = row;
 }
 
-cudaError_t nonzeros_list_rows(const device_csr *A, int *d_row)
-{
-    if (A->rows == 0) return cudaSuccess;
-    list_rows_kernel<<<(A->rows - 1) / THREAD_WARPS + 1, THREADS>>>(A->rows, A->d_row_ptr, d_row);
-    return cudaGetLastError();
-}
+struct sort_columns {
+    const int *col_idx, *order;
+    int *sorted;
+
+    __device__ void operator()(int64_t i) const { sorted[i] = col_idx[order[i]]; }
+};
 
 /* By column, then by row: each sort leaves the order of equals alone. */
-static cudaError_t sort_nonzeros(const device_csr *A, const int *d_row, int *d_order)
+static cudaError_t sort_nonzeros(const device_csr *A, int *d_row, int *d_order, int *d_columns)
 {
     CUDA_TRY(device_identity(d_order, A->nnz, 0));
     CUDA_TRY(device_argsort(A->d_col_idx, A->cols - 1, d_order, A->nnz, 0));
-    return device_argsort(d_row, A->rows - 1, d_order, A->nnz, 0);
+    list_rows_kernel<<<(A->rows - 1) / THREAD_WARPS + 1, THREADS>>>(A->rows, A->d_row_ptr, d_row);
+    CUDA_TRY(cudaGetLastError());
+    CUDA_TRY(device_argsort(d_row, A->rows - 1, d_order, A->nnz, 0));
+    return device_parallel_for(A->nnz, sort_columns{A->d_col_idx, d_order, d_columns}, 0);
 }
 
-cudaError_t nonzeros_ascending_order(const device_csr *A, const int *d_row, int **d_order)
+cudaError_t nonzeros_sort_columns(const device_csr *A, int **d_order, int **d_columns)
 {
+    const size_t bytes = A->nnz * sizeof(int);
+    int *d_row = NULL;
     bool ascend;
-    *d_order = NULL;
+    cudaError_t error;
+    *d_order = *d_columns = NULL;
     CUDA_TRY(columns_ascend(A, &ascend));
     if (ascend) return cudaSuccess;
-    CUDA_TRY(cudaMalloc(d_order, A->nnz * sizeof **d_order));
-    const cudaError_t error = sort_nonzeros(A, d_row, *d_order);
-    if (error != cudaSuccess) {
-        cudaFree(*d_order);
-        *d_order = NULL;
-    }
+    CUDA_TRY_GOTO(error, done, cudaMalloc(d_order, bytes));
+    CUDA_TRY_GOTO(error, done, cudaMalloc(d_columns, bytes));
+    CUDA_TRY_GOTO(error, done, cudaMalloc(&d_row, bytes));
+    CUDA_TRY_GOTO(error, done, sort_nonzeros(A, d_row, *d_order, *d_columns));
+    CUDA_TRY_GOTO(error, done, cudaDeviceSynchronize());
+done:
+    cudaFree(d_row);
+    if (error == cudaSuccess) return error;
+    cudaFree(*d_order);
+    cudaFree(*d_columns);
+    *d_order = *d_columns = NULL;
     return error;
 }

@@ -19,13 +19,10 @@ cudaError_t columns_ascend(const device_csr *A, bool *ascend);
 /* The same of a pattern in host memory. */
 bool columns_ascend_on_host(const csr_matrix *A);
 
-/* The row of each nonzero, to d_row. Enqueued on stream 0. */
-cudaError_t nonzeros_list_rows(const device_csr *A, int *d_row);
-
-/* Numbers the nonzeros by row, and in a row by column; of one column, as they come. d_row: as above.
- * (*d_order)[number] is a nonzero's place in CSR; the caller frees it with cudaFree. NULL: it would be the number
- * itself, since columns ascend. Waits for the device. On error nothing is left allocated. */
-cudaError_t nonzeros_ascending_order(const device_csr *A, const int *d_row, int **d_order);
+/* Numbers the nonzeros by row, and in a row by column; of one column, as they come. (*d_order)[number] is a
+ * nonzero's place in CSR, (*d_columns)[number] its column; the caller frees both with cudaFree. Both are NULL where
+ * the number is the place, since columns ascend. Waits for the device. On error nothing is left allocated. */
+cudaError_t nonzeros_sort_columns(const device_csr *A, int **d_order, int **d_columns);
 
 #ifdef __cplusplus
 }

@@ -14,14 +14,6 @@
 constexpr int THREADS = 256, THREAD_WARPS = THREADS / WARP_SIZE;
 constexpr int LEAST_SHARE = 1024; /* nonzeros worth another block, which copies its tile again */
 
-/* Columns in the order of CSR where they ascend; else sorted. */
-struct sort_columns {
-    const int *col_idx, *order;
-    int *sorted;
-
-    __device__ void operator()(int64_t i) const { sorted[i] = col_idx[order[i]]; }
-};
-
 /* Segment i: its first nonzero, moved to a multiple of eight, and its places, which end at one. */
 struct find_segments {
     column_tiles t;
@@ -162,20 +154,10 @@ static cudaError_t lay_out(const int *d_row_ptr, const int *d_columns, int block
 
 static cudaError_t build(const device_csr *A, int blocks, column_tiles *t)
 {
-    int *d_row = NULL, *d_sorted = NULL;
+    int *d_sorted = NULL;
     cudaError_t error;
-    CUDA_TRY(cudaMalloc(&d_row, A->nnz * sizeof *d_row));
-    CUDA_TRY_GOTO(error, done, nonzeros_list_rows(A, d_row));
-    CUDA_TRY_GOTO(error, done, nonzeros_ascending_order(A, d_row, &t->d_order));
-    if (t->d_order) {
-        CUDA_TRY_GOTO(error, done, cudaMalloc(&d_sorted, A->nnz * sizeof *d_sorted));
-        CUDA_TRY_GOTO(
-            error, done,
-            device_parallel_for(A->nnz, sort_columns{A->d_col_idx, t->d_order, d_sorted}, 0));
-    }
+    CUDA_TRY(nonzeros_sort_columns(A, &t->d_order, &d_sorted));
     error = lay_out(A->d_row_ptr, d_sorted ? d_sorted : A->d_col_idx, blocks, t);
-done:
-    cudaFree(d_row);
     cudaFree(d_sorted);
     return error;
 }

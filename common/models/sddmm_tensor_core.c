@@ -9,7 +9,7 @@
 #include "models/sddmm_tensor_core.h"
 
 #include "device/facts.h"
-#include "formats/bit_tiles.h"
+#include "formats/tile_lists.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -18,16 +18,16 @@ static const double LAUNCH = 5.8; /* microseconds, and what begins and ends a bl
 static const double FP32_FLOPS = 0.89e6;  /* of an SM in a microsecond: 118 TFLOP/s of 132 SMs */
 static const double HALF_FLOPS = 5.3e6;   /* one product in place of three, of twice the rate */
 static const double L2_BYTES = 68e3;      /* to an SM in a microsecond: 9 TB/s of 132 SMs */
-static const double RESULT_BYTES = 4.3e6; /* bits and results, in a microsecond */
+static const double RESULT_BYTES = 4.3e6; /* codes and results, in a microsecond */
 
 /* Shapes, the one for most problems first, and blocks of an SM that their registers and stages leave room for. */
 static const struct {
     sddmm_tensor_core_shape shape;
     int resident;
 } SHAPES[] = {
-    {{128, 64, 3}, 2},
-    {{64, 32, 2}, 4},
-    {{256, 64, 4}, 1},
+    {{128, 3}, 2},
+    {{64, 2}, 4},
+    {{256, 4}, 1},
 };
 enum { NUM_SHAPES = sizeof SHAPES / sizeof *SHAPES };
 
@@ -36,7 +36,7 @@ enum { NUM_SHAPES = sizeof SHAPES / sizeof *SHAPES };
 static bool is_held(const row_stats *stats)
 {
     const double LEAST_DENSITY = 0.01;
-    return stats->density >= LEAST_DENSITY && !bit_tiles_unsuited(stats->rows, stats->cols) &&
+    return stats->density >= LEAST_DENSITY && !tile_lists_unsuited(stats->rows, stats->cols) &&
            device_facts_get()->compute_capability >= 80;
 }
 
@@ -46,19 +46,18 @@ double sddmm_tensor_core_estimate(const row_stats *stats, int K, enum precision 
     const double e = precision_format(precision)->bytes;
     const double flops = precision == PRECISION_FP32 ? FP32_FLOPS : HALF_FLOPS;
     const double features = ceil(K * e / 128) * 128 / e; /* whole steps */
-    const double sms = device_facts_get()->sms, strips = ceil(stats->cols / (double)STRIP_COLS);
-    const double bits = 20 * strips * stats->rows;
+    const double sms = device_facts_get()->sms, across = ceil(stats->cols / (double)TILE_COLS);
     double least = INFINITY;
     *shape = SHAPES[0].shape;
     for (int i = 0; i < NUM_SHAPES; i++) {
         const double rows = SHAPES[i].shape.tile_rows, resident = SHAPES[i].resident;
-        const double tiles = ceil(stats->rows / rows) * strips;
-        const double of_tile = fmax(2 * rows * STRIP_COLS * features / flops,
-                                    (rows + STRIP_COLS) * features * e / L2_BYTES);
+        const double tiles = ceil(stats->rows / rows) * across;
+        const double of_tile = fmax(2 * rows * TILE_COLS * features / flops,
+                                    (rows + TILE_COLS) * features * e / L2_BYTES);
         /* The last wave may leave an SM fewer blocks, which then go faster. */
         const double waves = floor(tiles / (sms * resident)), rest = tiles - waves * sms * resident;
         const double of_sm = waves * resident + ceil(rest / fmax(1, sms));
-        const double time = LAUNCH + of_sm * of_tile + (bits + e * stats->nnz) / RESULT_BYTES;
+        const double time = LAUNCH + of_sm * of_tile + (2 + e) * stats->nnz / RESULT_BYTES;
         if (!(time < least)) continue;
         least = time;
         *shape = SHAPES[i].shape;

@@ -14,13 +14,12 @@ extern "C" {
 
 typedef struct sddmm_tensor_core_shape {
     int tile_rows; /* 64, 128 or 256, by 128 columns */
-    int warp_cols; /* 32 or 64 of them, by 64 rows */
     int stages;    /* of shared memory: 2, 3 or 4 */
 } sddmm_tensor_core_shape;
 
 /* Finds the shape for which a product of K features on a pattern of these statistics should take the least time
  * on this device. Returns that time in microseconds; INFINITY where the model holds nothing of such a pattern
- * (too sparse, too large for bit_tiles.h, a device without such tensor cores), with a shape all the same. */
+ * (too sparse, too large for tile_lists.h, a device without such tensor cores), with a shape all the same. */
 double sddmm_tensor_core_estimate(const row_stats *stats, int K, enum precision precision,
                                   sddmm_tensor_core_shape *shape);
 

@@ -8,9 +8,8 @@
  *
  *     x y  =  (xh + xl) (yh + yl)  =  xh yl + xl yh + xh yh, and xl yl is left out
  *
- * Parts are rounded: |xl| <= 2^-11 |x|, of which a tensor core cuts one bit, 2^-23 |x|. So a product is off by at most
- * 2^-22 |x y| for xl yl and 2 * 2^-23 for the cuts, 8 u with u = 2^-24: within the operation's bound of u (K + 4) S
- * from K = 8 on, with 4 u left for the sum.
+ * With u = 2^-24 that is 16 u |x y| at most, and the unit cuts 6 u off each of the two other small products: 28 u. The
+ * operation's bound is u (K + 4) S: enough from K = 24 on.
  *
  * A tensor core cuts sums, too, where CUDA cores round them: errors always point towards zero and add up. So the
  * three products of 8 features begin at zero, the small ones first, and CUDA cores add them to the sum.
@@ -58,7 +57,7 @@ template <> struct operands<float> {
     {
 #pragma unroll
         for (int i = 0; i < WORDS; i++)
-            split_tf32_rounded(__uint_as_float(from[i]), to.high[i], to.low[i]);
+            split_tf32(__uint_as_float(from[i]), to.high[i], to.low[i]);
     }
     template <int N>
     static __device__ __forceinline__ void multiply_add(float (&sum)[N][4], const left &x,

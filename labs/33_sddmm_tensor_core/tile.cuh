@@ -13,11 +13,12 @@
 #include "device/async_copy.cuh"
 #include "device/half.cuh"
 #include "device/warp.cuh"
-#include "formats/bit_tiles.h"
+#include "formats/tile_lists.cuh"
 
 constexpr int STEP_BYTES = 128, PIECE = 16, PIECES = STEP_BYTES / PIECE;
-constexpr int WARP_ROWS = 64; /* of a tile, that a warp multiplies with some of its columns */
-template <class T> constexpr int STEP = STEP_BYTES / sizeof(T); /* features of a step */
+constexpr int WARP_ROWS = 64; /* of a tile, that a warp multiplies with a strip of its columns */
+constexpr int LEFTS = WARP_ROWS / CHUNK_ROWS, RIGHTS = STRIP_COLS / 8; /* operands of a warp */
+template <class T> constexpr int STEP = STEP_BYTES / sizeof(T);        /* features of a step */
 
 /* Where in a stage a piece of a row lies. */
 static __device__ __forceinline__ int place_of(int row, int piece)
@@ -53,35 +54,51 @@ static __device__ __forceinline__ void copy_rows(const dense_rows<T> &source, in
     }
 }
 
-/* sum += a step: WARP_ROWS rows of X times COLS rows of Y, as they lie in a stage. */
-template <class T, int COLS>
+/* The words of operand i of X, and of operands 2 i and 2 i + 1 of Y, in two pieces from `piece` on: four quarters each.
+ * Lane 8 q + r passes row r of quarter q. */
+static __device__ __forceinline__ void load_x(uint32_t (&words)[4], const char *x_rows, int i,
+                                              int piece)
+{
+    const int lane = threadIdx.x % WARP_SIZE;
+    ldmatrix_x4(words, x_rows + place_of(16 * i + lane % 16, piece + lane / 16));
+}
+static __device__ __forceinline__ void load_y(uint32_t (&words)[4], const char *y_rows, int i,
+                                              int piece)
+{
+    const int lane = threadIdx.x % WARP_SIZE;
+    ldmatrix_x4(words, y_rows + place_of(16 * i + lane / 16 * 8 + lane % 8, piece + lane / 8 % 2));
+}
+
+/* sum += a step: WARP_ROWS rows of X times STRIP_COLS rows of Y, as they lie in a stage. What is multiplied next is
+ * loaded before what is multiplied now. */
+template <class T>
 static __device__ __forceinline__ void multiply_step(const char *x_rows, const char *y_rows,
-                                                     float (&sum)[WARP_ROWS / 16][COLS / 8][4])
+                                                     float (&sum)[LEFTS][RIGHTS][4])
 {
     typedef operands<T> kind;
-    const int lane = threadIdx.x % WARP_SIZE;
+    uint32_t x_words[4], y_words[RIGHTS / 2][4];
+    load_x(x_words, x_rows, 0, 0);
+#pragma unroll
+    for (int j = 0; j < RIGHTS / 2; j++)
+        load_y(y_words[j], y_rows, j, 0);
 #pragma unroll
     for (int piece = 0; piece < PIECES; piece += 2) {
-        /* BEGIN STUDENT: load both operands by ldmatrix, four quarters at a time; multiply */
-        /* Lane 8 i + r passes row r of quarter i. */
-        typename kind::right y[COLS / 8];
+        typename kind::right y[RIGHTS];
 #pragma unroll
-        for (int j = 0; j < COLS / 8; j += 2) {
-            uint32_t words[4];
-            ldmatrix_x4(words,
-                        y_rows + place_of(8 * j + lane / 16 * 8 + lane % 8, piece + lane / 8 % 2));
-            kind::make(y[j], &words[0]);
-            kind::make(y[j + 1], &words[2]);
-        }
+        for (int j = 0; j < RIGHTS; j++)
+            kind::make(y[j], &y_words[j / 2][j % 2 * 2]);
 #pragma unroll
-        for (int i = 0; i < WARP_ROWS / 16; i++) {
-            uint32_t words[4];
+        for (int i = 0; i < LEFTS; i++) {
             typename kind::left x;
-            ldmatrix_x4(words, x_rows + place_of(16 * i + lane % 16, piece + lane / 16));
-            kind::make(x, words);
+            kind::make(x, x_words);
+            const int next = i + 1 < LEFTS ? piece : piece + 2;
+            if (next < PIECES) load_x(x_words, x_rows, (i + 1) % LEFTS, next);
+            if (i == LEFTS / 2 && piece + 2 < PIECES)
+#pragma unroll
+                for (int j = 0; j < RIGHTS / 2; j++)
+                    load_y(y_words[j], y_rows, j, piece + 2);
             kind::multiply_add(sum[i], x, y);
         }
-        /* END STUDENT */
     }
 }
 
