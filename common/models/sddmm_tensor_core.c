@@ -2,9 +2,9 @@
  * models/sddmm_tensor_core.c - the time that dense tiles of X Y^T take, and the storing of what is wanted.
  *
  * Every tile costs the same, whatever is stored in it: its products, or the bytes of its rows of X and Y if they
- * take longer to come. Blocks stay on their SM, so that tiles come in waves. The constants are derived from limits
- * measured on an H200 with other kernels (lab 21's products, gathers from L2); no time of this kernel is
- * in them yet, they are not fitted.
+ * take longer to come. Blocks stay on their SM, so that tiles come in waves. The rates of products are those of a first
+ * run on an H200, by the difference between two K (labs/33_sddmm_tensor_core/LOG.md). What is stored is picked in another
+ * way since then: PICK and RESULT_BYTES are estimates, not fitted.
  */
 #include "models/sddmm_tensor_core.h"
 
@@ -15,9 +15,10 @@
 #include <stdbool.h>
 
 static const double LAUNCH = 5.8; /* microseconds, and what begins and ends a block, as in lab 21 */
-static const double FP32_FLOPS = 0.89e6;  /* of an SM in a microsecond: 118 TFLOP/s of 132 SMs */
-static const double HALF_FLOPS = 5.3e6;   /* one product in place of three, of twice the rate */
-static const double L2_BYTES = 68e3;      /* to an SM in a microsecond: 9 TB/s of 132 SMs */
+static const double FP32_FLOPS = 0.58e6; /* of an SM in a microsecond, three products each */
+static const double HALF_FLOPS = 4e6;
+static const double L2_BYTES = 68e3; /* to an SM in a microsecond: 9 TB/s of 132 SMs */
+static const double PICK = 25e-6; /* microseconds of an SM to lay out a sum: 0.4 for 128 x 128 */
 static const double RESULT_BYTES = 4.3e6; /* codes and results, in a microsecond */
 
 /* Shapes, the one for most problems first, and blocks of an SM that their registers and stages leave room for. */
@@ -57,7 +58,8 @@ double sddmm_tensor_core_estimate(const row_stats *stats, int K, enum precision 
         /* The last wave may leave an SM fewer blocks, which then go faster. */
         const double waves = floor(tiles / (sms * resident)), rest = tiles - waves * sms * resident;
         const double of_sm = waves * resident + ceil(rest / fmax(1, sms));
-        const double time = LAUNCH + of_sm * of_tile + (2 + e) * stats->nnz / RESULT_BYTES;
+        const double time = LAUNCH + of_sm * (of_tile + rows * TILE_COLS * PICK) +
+                            (2 + e) * stats->nnz / RESULT_BYTES;
         if (!(time < least)) continue;
         least = time;
         *shape = SHAPES[i].shape;

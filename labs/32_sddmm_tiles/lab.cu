@@ -26,12 +26,12 @@
 constexpr int PIECE = 16; /* bytes */
 
 /* Positions in sddmm_plan.tuning. */
-enum { TUNE_THREADS, TUNE_BUFFERS };
+enum { TUNE_THREADS };
 
 /* The arguments of the kernel. */
 template <class T> struct tile_products {
     column_tiles a;
-    int cols, K, buffers;
+    int cols, K;
     const T *__restrict__ X, *__restrict__ Y, *__restrict__ W;
     float *sums; /* of the slices before; D, where that is fp32 */
     T *D;
@@ -72,38 +72,35 @@ static __device__ __forceinline__ void fetch_tile(const tile_products<T> &p, int
     async_commit();
 }
 
-/* Loads a row of X, its pieces in this lane's order. */
+/* Loads the piece of a row of X that meets the tile's in load j of this lane. */
 template <int COPY, class T, int PIECES>
-static __device__ __forceinline__ void load_row(const tile_products<T> &p, int row, int lane,
-                                                const slice_of<T, PIECES> &slice,
-                                                T (&x)[PIECES][PIECE / sizeof(T)])
+static __device__ __forceinline__ void load_piece(const tile_products<T> &p, int row, int j,
+                                                  const slice_of<T, PIECES> &slice,
+                                                  T (&x)[PIECE / sizeof(T)])
 {
-    const T *const from = p.X + (size_t)row * p.K;
+    const int k = slice.first + (j ^ threadIdx.x % PIECES) * slice.OF_PIECE;
+    const T *const from = p.X + (size_t)row * p.K + k;
 #pragma unroll
-    for (int j = 0; j < PIECES; j++) {
-        const int k = slice.first + (j ^ lane % PIECES) * slice.OF_PIECE;
+    for (int i = 0; i < slice.OF_PIECE; i += COPY) {
+        T part[COPY];
 #pragma unroll
-        for (int i = 0; i < slice.OF_PIECE; i += COPY) {
-            T part[COPY];
+        for (int c = 0; c < COPY; c++)
+            part[c] = narrow<T>(0);
+        if (k + i < p.K) load_vector(part, from + i);
 #pragma unroll
-            for (int c = 0; c < COPY; c++)
-                part[c] = narrow<T>(0);
-            if (k + i < p.K) load_vector(part, from + k + i);
-#pragma unroll
-            for (int c = 0; c < COPY; c++)
-                x[j][i + c] = part[c];
-        }
+        for (int c = 0; c < COPY; c++)
+            x[i + c] = part[c];
     }
 }
 
 /* The product of a row of the tile, at that address, and X's row, both in this lane's order. */
 template <class T, int PIECES>
-static __device__ __forceinline__ float multiply(uint32_t row, int lane,
+static __device__ __forceinline__ float multiply(uint32_t row,
                                                  const T (&x)[PIECES][PIECE / sizeof(T)])
 {
     float sum[4] = {}; /* four, since a multiply-add waits for the one before it */
     /* BEGIN STUDENT: load the row's pieces without bank conflicts; multiply, add */
-    const uint32_t own = row + lane % PIECES * PIECE;
+    const uint32_t own = row + threadIdx.x % PIECES * PIECE;
 #pragma unroll
     for (int j = 0; j < PIECES; j++) {
         const uint4 raw = load_shared<uint4>(own ^ (uint32_t)(j * PIECE));
@@ -117,6 +114,32 @@ static __device__ __forceinline__ float multiply(uint32_t row, int lane,
     return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
+/* The row of X of a group's segment, in this lane's order. In the last turn of a segment the next one's first piece is
+ * fetched: the eight lanes of a group then have all of that row in L1 by the time they need it. */
+template <class T, int PIECES, int COPY> struct row_of_x {
+    T x[PIECES][PIECE / sizeof(T)] = {}, ahead[PIECE / sizeof(T)] = {};
+    int ahead_row = -1;
+
+    __device__ __forceinline__ void load(const tile_products<T> &p, int row,
+                                         const slice_of<T, PIECES> &slice)
+    {
+        if (row != ahead_row) load_piece<COPY>(p, row, 0, slice, ahead);
+#pragma unroll
+        for (int i = 0; i < slice.OF_PIECE; i++)
+            x[0][i] = ahead[i];
+#pragma unroll
+        for (int j = 1; j < PIECES; j++)
+            load_piece<COPY>(p, row, j, slice, x[j]);
+    }
+    __device__ __forceinline__ void load_ahead(const tile_products<T> &p, int row,
+                                               const slice_of<T, PIECES> &slice)
+    {
+        if (row >= p.a.rows) return;
+        load_piece<COPY>(p, row, 0, slice, ahead);
+        ahead_row = row;
+    }
+};
+
 /* Adds a slice's products to the sums of a group's nonzeros, those from `begin` to the place `end`: eight at a
  * time, a lane each. */
 template <int COPY, class T, int PIECES>
@@ -124,8 +147,8 @@ static __device__ __forceinline__ void
 multiply_run(const tile_products<T> &p, int tile, const slice_of<T, PIECES> &slice,
              const tile_position &begin, int end, uint32_t address)
 {
-    const int lane = threadIdx.x % GROUP_PLACES;
-    T x[PIECES][PIECE / sizeof(T)] = {};
+    const int lane = threadIdx.x % GROUP_PLACES, before = tile * p.a.rows; /* segments */
+    row_of_x<T, PIECES, COPY> row;
     /* The first place begins a row, too. */
     int segment = begin.segment - 1, segment_end = INT_MIN, shift = 0;
     int next_end = p.a.d_place[segment + 2];
@@ -139,12 +162,13 @@ multiply_run(const tile_products<T> &p, int tile, const slice_of<T, PIECES> &sli
                 segment_end = next_end;
                 next_end = p.a.d_place[segment + 2];
             } while (place >= segment_end);
-            load_row<COPY>(p, segment - tile * p.a.rows, lane, slice, x);
+            row.load(p, segment - before, slice);
             shift = p.a.d_shift[segment];
         }
+        if (place + GROUP_PLACES >= segment_end) row.load_ahead(p, segment - before + 1, slice);
         if (column == NO_TILE_COLUMN) continue;
         const int number = place + shift + lane, z = p.a.d_order ? p.a.d_order[number] : number;
-        float sum = multiply<T, PIECES>(address + column * slice.ROW_BYTES, lane, x);
+        float sum = multiply<T, PIECES>(address + column * slice.ROW_BYTES, row.x);
         if (slice.number > 0) sum += p.sums[z];
         if (!slice.is_last)
             p.sums[z] = sum;
@@ -163,11 +187,8 @@ static __global__ void __launch_bounds__(THREADS, 1)
     extern __shared__ uint4 shared[];
     const tile_share share = p.a.d_share[blockIdx.x];
     const int group = threadIdx.x / GROUP_PLACES, work = share.end - share.first;
-    const int buffer_bytes = p.a.tile_cols * slice::ROW_BYTES;
-    auto buffer = [&](int number) {
-        return reinterpret_cast<char *>(shared) + number % p.buffers * buffer_bytes;
-    };
-    fetch_tile<COPY, THREADS>(p, share.tile, slice(0, p.K), buffer(0));
+    char *const tile = reinterpret_cast<char *>(shared);
+    fetch_tile<COPY, THREADS>(p, share.tile, slice(0, p.K), tile);
 
     /* Meanwhile: this group's part of the block's share. */
     const tile_position begin =
@@ -177,15 +198,13 @@ static __global__ void __launch_bounds__(THREADS, 1)
             .place;
 
     for (int number = 0; number * slice::FEATURES < p.K; number++) {
-        const slice current(number, p.K), following(number + 1, p.K);
+        const slice current(number, p.K);
         async_wait_all();
-        __syncthreads(); /* the slice has arrived, and nobody reads the one before any more */
-        if (p.buffers > 1 && !current.is_last)
-            fetch_tile<COPY, THREADS>(p, share.tile, following, buffer(number + 1));
-        multiply_run<COPY>(p, share.tile, current, begin, end, shared_address(buffer(number)));
-        if (p.buffers > 1 || current.is_last) continue;
-        __syncthreads(); /* nobody reads this slice any more */
-        fetch_tile<COPY, THREADS>(p, share.tile, following, buffer(number + 1));
+        __syncthreads(); /* the slice has arrived */
+        multiply_run<COPY>(p, share.tile, current, begin, end, shared_address(tile));
+        if (current.is_last) break;
+        __syncthreads(); /* nobody reads it any more */
+        fetch_tile<COPY, THREADS>(p, share.tile, slice(number + 1, p.K), tile);
     }
 }
 
@@ -195,7 +214,7 @@ template <class T> using tile_kernel = void(tile_products<T>);
 
 template <class T, int PIECES, int COPY> static tile_kernel<T> *pick_threads(int threads)
 {
-    return threads == 512 ? sddmm_tiles_kernel<T, PIECES, COPY, 512>
+    return threads == 640 ? sddmm_tiles_kernel<T, PIECES, COPY, 640>
                           : sddmm_tiles_kernel<T, PIECES, COPY, 768>;
 }
 
@@ -229,13 +248,11 @@ template <class T> static cudaError_t fill_state(sddmm_plan *plan, tiles_state *
 {
     const int K = plan->K, threads = plan->tuning[TUNE_THREADS];
     const enum precision precision = plan->contender->base.precision;
-    int &buffers = plan->tuning[TUNE_BUFFERS];
     state->row_bytes = sddmm_tiles_row_bytes(K, precision);
     const bool one_slice = K * (int)sizeof(T) <= state->row_bytes;
-    if (one_slice) buffers = 1;
-    CUDA_TRY(column_tiles_build(&plan->W, sddmm_tiles_cols(K, precision, buffers),
-                                device_facts_get()->sms, &state->tiles));
-    state->shared_bytes = buffers * state->tiles.tile_cols * state->row_bytes;
+    CUDA_TRY(column_tiles_build(&plan->W, sddmm_tiles_cols(K, precision), device_facts_get()->sms,
+                                &state->tiles));
+    state->shared_bytes = state->tiles.tile_cols * state->row_bytes;
     if (sizeof(T) < sizeof(float) && !one_slice)
         CUDA_TRY(cudaMalloc(&state->d_sums, (plan->W.nnz + 1) * sizeof *state->d_sums));
     return cudaFuncSetAttribute(pick_kernel<T>(threads, K, state->row_bytes),
@@ -260,7 +277,6 @@ static cudaError_t launch(const sddmm_plan *plan, const T *X, const T *Y, const 
     const tile_products<T> p = {.a = state->tiles,
                                 .cols = plan->W.cols,
                                 .K = plan->K,
-                                .buffers = plan->tuning[TUNE_BUFFERS],
                                 .X = X,
                                 .Y = Y,
                                 .W = W,
@@ -295,43 +311,32 @@ static size_t format_bytes(const sddmm_plan *plan)
 
 /* ---- the contenders --------------------------------------------------------------------------- */
 
-template <enum precision PRECISION> static void choose(const row_stats *stats, int K, int *tuning)
-{
-    sddmm_tiles_shape shape;
-    sddmm_tiles_estimate(stats, K, PRECISION, &shape);
-    tuning[TUNE_THREADS] = shape.threads;
-    tuning[TUNE_BUFFERS] = shape.buffers;
-}
-
 template <enum precision PRECISION> static double estimate(const row_stats *stats, int K)
 {
-    sddmm_tiles_shape shape;
-    return sddmm_tiles_estimate(stats, K, PRECISION, &shape);
+    return sddmm_tiles_estimate(stats, K, PRECISION);
 }
 
 static const char *unsuited(const problem *p)
 {
-    const int cols = sddmm_tiles_cols(p->width, p->precision, 2);
+    const int cols = sddmm_tiles_cols(p->width, p->precision);
     return column_tiles_unsuited(p->stats.rows, p->stats.cols, p->stats.nnz, cols);
 }
 
-#define TILES(title, kind, number, call)                                              \
-    static sddmm_contender lab_##title = {                                            \
-        .base = {.lab = 32,                                                           \
-                 .after = 31,                                                         \
-                 .name = #title,                                                      \
-                 .summary = "tiles of Y in shared memory, a lane a nonzero",          \
-                 .precision = kind,                                                   \
-                 .unsuited = unsuited,                                                \
-                 .tunables = {{"THREADS", "threads of a block", {512, 768}, 2, 768},  \
-                              {"BUFFERS", "slices in shared memory", {1, 2}, 2, 1}}}, \
-        .choose = choose<kind>,                                                       \
-        .estimate = estimate<kind>,                                                   \
-        .prepare = prepare<number>,                                                   \
-        call,                                                                         \
-        .format_bytes = format_bytes,                                                 \
-        .release = release,                                                           \
-    };                                                                                \
+#define TILES(title, kind, number, call)                                               \
+    static sddmm_contender lab_##title = {                                             \
+        .base = {.lab = 32,                                                            \
+                 .after = 31,                                                          \
+                 .name = #title,                                                       \
+                 .summary = "tiles of Y in shared memory, a lane a nonzero",           \
+                 .precision = kind,                                                    \
+                 .unsuited = unsuited,                                                 \
+                 .tunables = {{"THREADS", "threads of a block", {640, 768}, 2, 640}}}, \
+        .estimate = estimate<kind>,                                                    \
+        .prepare = prepare<number>,                                                    \
+        call,                                                                          \
+        .format_bytes = format_bytes,                                                  \
+        .release = release,                                                            \
+    };                                                                                 \
     SDDMM_REGISTER(lab_##title)
 
 TILES(sddmm_tiles, PRECISION_FP32, float, .run = run)

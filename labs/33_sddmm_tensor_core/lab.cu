@@ -2,8 +2,8 @@
  * Lab 33 - dense tiles on tensor cores: patterns so full that computing everything is cheaper.
  *
  * Idea      A block multiplies 128 rows of X by 128 rows of Y on tensor cores, whatever is stored in that tile
- *           of W, and stores the elements that are: a bit says which (formats/bit_tiles.h). In fp32 three
- *           products of tf32 numbers make one.
+ *           of W. Then lists say which sums are wanted, and where they go (formats/tile_lists.h). In fp32
+ *           three products of tf32 numbers make one.
  * Changed   Lab 31 gathers a row of Y for each nonzero. Here a row is fetched once for 128 others, and the time
  *           does not depend on how many elements are stored.
  * Run       make lab33 && ./lab33 weights:rows=512,cols=1024,sparsity=0.7 128
