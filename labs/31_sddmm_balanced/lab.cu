@@ -175,7 +175,7 @@ template <class H, int V, int LANES, int PIECES, bool SLICED> struct lane_group 
     __device__ __forceinline__ void add_products(const part &mine, int first, unsigned fresh,
                                                  float (&sum)[BATCH])
     {
-        /* BEGIN STUDENT: load U rows of Y, and new rows of X, before any of them is used */
+        /* BEGIN STUDENT: load U rows of Y, and of X if one of those is new, before any is used */
         typename part::vectors y[U];
 #pragma unroll
         for (int u = 0; u < U; u++)
