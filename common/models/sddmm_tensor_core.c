@@ -18,7 +18,7 @@ static const double LAUNCH = 5.8; /* microseconds, and what begins and ends a bl
 static const double FP32_FLOPS = 0.58e6; /* of an SM in a microsecond, three products each */
 static const double HALF_FLOPS = 4e6;
 static const double L2_BYTES = 68e3; /* to an SM in a microsecond: 9 TB/s of 132 SMs */
-static const double PICK = 25e-6; /* microseconds of an SM to lay out a sum: 0.4 for 128 x 128 */
+static const double PICK = 25e-6;    /* microseconds of an SM to lay out a sum: 0.4 for 128 x 128 */
 static const double RESULT_BYTES = 4.3e6; /* codes and results, in a microsecond */
 
 /* Shapes, the one for most problems first, and blocks of an SM that their registers and stages leave room for. */

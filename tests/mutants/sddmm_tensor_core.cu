@@ -42,11 +42,10 @@ __global__ void sddmm_dense_mutant_kernel(int rows, int cols, int K, const int *
     for (int k = 0; k < end; k += STEP) {
         uint32_t x_high[4], x_low[4], y_high[2], y_low[2];
         for (int i = 0; i < 4; i++)
-            split_tf32(feature(X, rows, K, first_row + g + i % 2 * 8, k + t + i / 2 * 4),
-                               x_high[i], x_low[i]);
+            split_tf32(feature(X, rows, K, first_row + g + i % 2 * 8, k + t + i / 2 * 4), x_high[i],
+                       x_low[i]);
         for (int i = 0; i < 2; i++)
-            split_tf32(feature(Y, cols, K, first_column + g, k + t + i * 4), y_high[i],
-                               y_low[i]);
+            split_tf32(feature(Y, cols, K, first_column + g, k + t + i * 4), y_high[i], y_low[i]);
         if (BUG != ONE_PRODUCT && BUG != LOW_OF_Y_LOST) mma_m16n8k8_tf32(sum, x_high, y_low, sum);
         if (BUG != ONE_PRODUCT && BUG != LOW_OF_X_LOST) mma_m16n8k8_tf32(sum, x_low, y_high, sum);
         mma_m16n8k8_tf32(sum, x_high, y_high, sum);
