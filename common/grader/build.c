@@ -83,6 +83,7 @@ static bool compile(const attempt *a, const settings *s, char *how, size_t bytes
     snprintf(parallel, sizeof parallel, "-j%d", jobs());
     const char *const argv[] = {"/usr/bin/make", "-s",     parallel,      s->backend, s->arch,
                                 s->cuda_home,    s->kinds, "lab-objects", NULL};
+    /* A listing with the instruments has up to 100 MB. */
     const task t = {.argv = argv,
                     .folder = attempt_path(a, "tree", folder, sizeof folder),
                     .writes = true,
@@ -93,7 +94,7 @@ static bool compile(const attempt *a, const settings *s, char *how, size_t bytes
                                .processes = COMPILE_PROCESSES,
                                .open_files = 256,
                                .memory_bytes = (size_t)4 << 30,
-                               .file_bytes = 64 << 20}};
+                               .file_bytes = 256 << 20}};
     int status = -1;
     snprintf(how, bytes, "cannot start the compiler");
     if (confine_start(&t, &c, &error) == STATUS_OK)

@@ -28,7 +28,7 @@ static const struct {
 } SHAPES[] = {
     {{128, 3}, 2},
     {{64, 2}, 4},
-    {{256, 4}, 1},
+    {{256, 3}, 1},
 };
 enum { NUM_SHAPES = sizeof SHAPES / sizeof *SHAPES };
 

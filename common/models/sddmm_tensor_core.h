@@ -14,7 +14,7 @@ extern "C" {
 
 typedef struct sddmm_tensor_core_shape {
     int tile_rows; /* 64, 128 or 256, by 128 columns */
-    int stages;    /* of shared memory: 2, 3 or 4 */
+    int stages;    /* of shared memory: 2 or 3 */
 } sddmm_tensor_core_shape;
 
 /* Finds the shape for which a product of K features on a pattern of these statistics should take the least time

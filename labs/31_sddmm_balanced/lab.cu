@@ -280,12 +280,11 @@ template <class H> using sddmm_kernel = void (*)(product<H>);
 template <class H, int LANES> static sddmm_kernel<H> wide_kernel(int pieces)
 {
     constexpr int V = 16 / sizeof(H);
-    return pieces == 1   ? sddmm_balanced_kernel<H, V, LANES, 1, false>
-           : pieces == 2 ? sddmm_balanced_kernel<H, V, LANES, 2, false>
-                         : sddmm_balanced_kernel<H, V, LANES, 4, false>;
+    return pieces == 1 ? sddmm_balanced_kernel<H, V, LANES, 1, false>
+                       : sddmm_balanced_kernel<H, V, LANES, 2, false>;
 }
 
-/* Rows that are longer than a group, or begin at no multiple of 16 bytes. */
+/* Rows that begin at no multiple of 16 bytes. */
 template <class H, int V> static sddmm_kernel<H> sliced_kernel(int lanes)
 {
     return lanes == 8 ? sddmm_balanced_kernel<H, V, 8, 2, true>
@@ -302,7 +301,8 @@ template <class H> static sddmm_kernel<H> kernel_of(const group_shape &shape)
     case 2:
         return sliced_kernel<H, 1>(shape.lanes);
     }
-    return shape.sliced        ? sliced_kernel<H, 16 / sizeof(H)>(shape.lanes)
+    constexpr int V = 16 / sizeof(H);
+    return shape.sliced        ? sddmm_balanced_kernel<H, V, WARP_SIZE, 2, true> /* a long row */
            : shape.lanes == 4  ? wide_kernel<H, 4>(shape.pieces)
            : shape.lanes == 8  ? wide_kernel<H, 8>(shape.pieces)
            : shape.lanes == 16 ? wide_kernel<H, 16>(shape.pieces)
@@ -411,9 +411,8 @@ template <enum precision PRECISION> static void choose(const row_stats *stats, i
 {
     static const int BLOCKS[] = BLOCKS_VALUES;
     const size_t element = precision_format(PRECISION)->bytes, vectors = K * element / 16;
-    /* Wide rows by few lanes take fewer instructions; by many lanes they have more on their way. Long
-     * rows of W, whose blocks of Y are in L1, want the first, others the second. */
-    const int pieces = vectors <= 8 ? 1 : vectors >= 32 && stats->mean > 64 ? 4 : 2;
+    /* Two loads a lane take fewer instructions for a row, where that leaves a group of 8 lanes or more. */
+    const int pieces = vectors <= 8 ? 1 : 2;
     const sddmm_balanced_shape shape = model_shape<PRECISION>(K, pieces);
     tuning[TUNE_PIECES] = pieces;
     tuning[TUNE_SHARE] = share_for(stats, shape_of(K, element, pieces));
@@ -429,23 +428,23 @@ template <enum precision PRECISION> static double estimate(const row_stats *stat
     return sddmm_balanced_time(stats, &shape, tuning[TUNE_BLOCKS]);
 }
 
-#define BALANCED(title, kind, runner, function)                                                \
-    static sddmm_contender title = {                                                           \
-        .base = {.lab = 31,                                                                    \
-                 .after = 30,                                                                  \
-                 .name = #title,                                                               \
-                 .summary = "strips of nonzeros, 16-byte loads, eight sums at a time",         \
-                 .precision = kind,                                                            \
-                 .tunables = {{"PIECES", "loads that a lane makes of a row", {1, 2, 4}, 3, 1}, \
-                              {"SHARE", "nonzeros of a group of lanes", {8, 16, 32}, 3, 32},   \
-                              {"BLOCKS", "blocks of columns", BLOCKS_VALUES, 12, 1}}},         \
-        .choose = choose<kind>,                                                                \
-        .estimate = estimate<kind>,                                                            \
-        .prepare = prepare,                                                                    \
-        .runner = function,                                                                    \
-        .format_bytes = format_bytes,                                                          \
-        .release = release,                                                                    \
-    };                                                                                         \
+#define BALANCED(title, kind, runner, function)                                              \
+    static sddmm_contender title = {                                                         \
+        .base = {.lab = 31,                                                                  \
+                 .after = 30,                                                                \
+                 .name = #title,                                                             \
+                 .summary = "strips of nonzeros, 16-byte loads, eight sums at a time",       \
+                 .precision = kind,                                                          \
+                 .tunables = {{"PIECES", "loads that a lane makes of a row", {1, 2}, 2, 1},  \
+                              {"SHARE", "nonzeros of a group of lanes", {8, 16, 32}, 3, 32}, \
+                              {"BLOCKS", "blocks of columns", BLOCKS_VALUES, 12, 1}}},       \
+        .choose = choose<kind>,                                                              \
+        .estimate = estimate<kind>,                                                          \
+        .prepare = prepare,                                                                  \
+        .runner = function,                                                                  \
+        .format_bytes = format_bytes,                                                        \
+        .release = release,                                                                  \
+    };                                                                                       \
     SDDMM_REGISTER(title)
 
 BALANCED(sddmm_balanced, PRECISION_FP32, run, run)

@@ -335,26 +335,26 @@ static const char *unsuited(const problem *p)
     return tile_lists_unsuited(p->stats.rows, p->stats.cols);
 }
 
-#define TENSOR_CORE(title, kind, number, call, text)                                   \
-    static sddmm_contender lab_##title = {                                             \
-        .base = {.lab = 33,                                                            \
-                 .after = 31,                                                          \
-                 .name = #title,                                                       \
-                 .summary = text,                                                      \
-                 .precision = kind,                                                    \
-                 .min_compute_capability = 80,                                         \
-                 .unit = UNIT_TENSOR_CORES,                                            \
-                 .unsuited = unsuited,                                                 \
-                 .tunables = {{"ROWS", "rows of a tile", {64, 128, 256}, 3, 128},      \
-                              {"STAGES", "steps in shared memory", {2, 3, 4}, 3, 3}}}, \
-        .choose = choose<kind>,                                                        \
-        .estimate = estimate<kind>,                                                    \
-        .prepare = prepare<number>,                                                    \
-        call,                                                                          \
-        .update_values = update_values,                                                \
-        .format_bytes = format_bytes,                                                  \
-        .release = release,                                                            \
-    };                                                                                 \
+#define TENSOR_CORE(title, kind, number, call, text)                                \
+    static sddmm_contender lab_##title = {                                          \
+        .base = {.lab = 33,                                                         \
+                 .after = 31,                                                       \
+                 .name = #title,                                                    \
+                 .summary = text,                                                   \
+                 .precision = kind,                                                 \
+                 .min_compute_capability = 80,                                      \
+                 .unit = UNIT_TENSOR_CORES,                                         \
+                 .unsuited = unsuited,                                              \
+                 .tunables = {{"ROWS", "rows of a tile", {64, 128, 256}, 3, 128},   \
+                              {"STAGES", "steps in shared memory", {2, 3}, 2, 3}}}, \
+        .choose = choose<kind>,                                                     \
+        .estimate = estimate<kind>,                                                 \
+        .prepare = prepare<number>,                                                 \
+        call,                                                                       \
+        .update_values = update_values,                                             \
+        .format_bytes = format_bytes,                                               \
+        .release = release,                                                         \
+    };                                                                              \
     SDDMM_REGISTER(lab_##title)
 
 TENSOR_CORE(sddmm_tensor_core, PRECISION_FP32, float, .run = run,

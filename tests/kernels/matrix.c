@@ -287,6 +287,10 @@ static const struct {
     {"lane_major", {4, 1, 1}, "one huge row"},
     {"row_fragments", {32, 32, 1}, "one huge row"},
     {"row_fragments", {32, 16, 4}, "huge first row"}, /* a panel of twelve chunks, or six */
+    {"sddmm_balanced", {1, 32, 1}, "one huge row"},
+    {"sddmm_balanced", {2, 8, 6}, "huge first row"}, /* its columns ascend: six blocks */
+    {"sddmm_tiles", {768}, "huge first row"},
+    {"sddmm_tensor_core", {64, 2}, "one huge row"}, /* elements named again */
 };
 
 /* Three runs of one plan, and one of a second plan, must agree to the bit. */
