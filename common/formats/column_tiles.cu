@@ -8,6 +8,7 @@
 #include "device/scan.h"
 #include "device/warp.cuh"
 #include "formats/ascending.h"
+#include "formats/column_search.cuh"
 
 #include <stdlib.h>
 
@@ -19,23 +20,11 @@ struct find_segments {
     column_tiles t;
     const int *row_ptr, *col_idx;
 
-    /* The first nonzero from `begin` on, below `end`, of that column or a later one. */
-    __device__ int find(int begin, int end, int column) const
-    {
-        while (begin < end) {
-            const int middle = begin + (end - begin) / 2;
-            if (col_idx[middle] < column)
-                begin = middle + 1;
-            else
-                end = middle;
-        }
-        return begin;
-    }
     __device__ void operator()(int64_t i) const
     {
         const int tile = (int)(i / t.rows), row = (int)(i % t.rows), end = row_ptr[row + 1];
-        const int first = find(row_ptr[row], end, tile * t.tile_cols);
-        const int last = find(first, end, (tile + 1) * t.tile_cols);
+        const int first = first_from_column(col_idx, row_ptr[row], end, tile * t.tile_cols);
+        const int last = first_from_column(col_idx, first, end, (tile + 1) * t.tile_cols);
         const int begin = first / GROUP_PLACES * GROUP_PLACES;
         t.d_shift[i] = begin;
         t.d_place[i] =

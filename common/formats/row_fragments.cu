@@ -379,11 +379,6 @@ cudaError_t row_fragments_update_values(const spmm_matrix *A, row_fragments *fra
     return cudaSuccess;
 }
 
-row_fragments_shape row_fragments_shape_of(const row_fragments *fragments)
-{
-    return fragments->arrays.shape;
-}
-
 size_t row_fragments_bytes(const row_fragments *fragments)
 {
     const bool is_fp32 = fragments->precision == PRECISION_FP32;

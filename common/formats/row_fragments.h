@@ -40,8 +40,8 @@ typedef struct row_fragments row_fragments;
 const char *row_fragments_unsuited(int64_t rows, int64_t cols, int N, enum precision precision);
 
 /* Builds the panels of A on the device, rows taken in the order d_row_order (borrowed during the call; NULL:
- * as they come). The caller frees *fragments. A panel has no more shares than A's columns make chunks, as
- * row_fragments_shape_of says. cudaErrorNotSupported: 16-bit values, and columns of a row that do not
+ * as they come). The caller frees *fragments. A panel has no more shares than A's columns make chunks; the
+ * arrays' shape says how many. cudaErrorNotSupported: 16-bit values, and columns of a row that do not
  * ascend; two entries of one column would have to be added, and rounded. On error *fragments is NULL and
  * nothing is left allocated. */
 cudaError_t row_fragments_build(const spmm_matrix *A, enum precision precision,
@@ -51,8 +51,6 @@ cudaError_t row_fragments_build(const spmm_matrix *A, enum precision precision,
 /* Gives the format A's new values; its pattern is the one of the build. No list says which value lies
  * where: the arrays are built anew, at other addresses. On error *fragments is as it was. */
 cudaError_t row_fragments_update_values(const spmm_matrix *A, row_fragments *fragments);
-
-row_fragments_shape row_fragments_shape_of(const row_fragments *fragments);
 
 /* Bytes of the format, of which a product reads each once for each slice of `width` columns of C. */
 size_t row_fragments_bytes(const row_fragments *fragments);

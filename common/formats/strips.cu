@@ -6,6 +6,7 @@
 
 #include "device/exec_space.cuh"
 #include "formats/ascending.h"
+#include "formats/column_search.cuh"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -24,19 +25,12 @@ struct cells {
 struct find_first {
     cells c;
 
-    /* Halves the row until the first column that the block has, or a later one has. */
+    /* The first block begins with the row, whether its columns ascend or not. */
     __device__ void operator()(int64_t cell) const
     {
         const int row = (int)(cell % c.rows), column = (int)(cell / c.rows) * c.block_cols;
-        int low = c.row_ptr[row], high = column > 0 ? c.row_ptr[row + 1] : low;
-        while (low < high) {
-            const int middle = low + (high - low) / 2;
-            if (c.col_idx[middle] < column)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        c.first[cell] = low;
+        const int begin = c.row_ptr[row], end = column > 0 ? c.row_ptr[row + 1] : begin;
+        c.first[cell] = first_from_column(c.col_idx, begin, end, column);
     }
 };
 

@@ -8,6 +8,7 @@
 #include "device/scan.h"
 #include "device/warp.cuh"
 #include "formats/ascending.h"
+#include "formats/column_search.cuh"
 
 constexpr int64_t MOST_ELEMENTS = INT64_C(1) << 31;
 constexpr int THREADS = 256, THREAD_WARPS = THREADS / WARP_SIZE;
@@ -22,26 +23,15 @@ struct find_parts {
     const int *row_ptr, *columns;
     row_places place;
 
-    /* The first nonzero from `begin` on, below `end`, of that column or a later one. */
-    __device__ int find(int begin, int end, int column) const
-    {
-        while (begin < end) {
-            const int middle = begin + (end - begin) / 2;
-            if (columns[middle] < column)
-                begin = middle + 1;
-            else
-                end = middle;
-        }
-        return begin;
-    }
     __device__ void operator()(int64_t i) const
     {
         const int strip = (int)(i / t.rows), row = (int)(i % t.rows);
         t.d_shift[i] = place[i] = 0;
         if (row >= rows) return;
-        const int end = row_ptr[row + 1], first = find(row_ptr[row], end, strip * STRIP_COLS);
+        const int end = row_ptr[row + 1],
+                  first = first_from_column(columns, row_ptr[row], end, strip * STRIP_COLS);
         t.d_shift[i] = first;
-        place[i] = find(first, end, (strip + 1) * STRIP_COLS) - first;
+        place[i] = first_from_column(columns, first, end, (strip + 1) * STRIP_COLS) - first;
     }
 };
 

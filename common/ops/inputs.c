@@ -117,6 +117,11 @@ uint8_t *dataset_mark_rows(const problem *p)
     return used;
 }
 
+int64_t dataset_row_length(const problem *p, int64_t row)
+{
+    return p->A->row_ptr[row + 1] - p->A->row_ptr[row];
+}
+
 operand dataset_offsets_operand(const csr_matrix *A, int32_t *offsets, const char *name)
 {
     return (operand){name, offsets, (A->rows + 1) * sizeof *offsets, sizeof *offsets};

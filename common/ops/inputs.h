@@ -52,6 +52,9 @@ operand numbers_operand(const numbers *n, const char *name);
  * not finite, or not in the problem's precision. `labs`: whose limit that is, as "SpMM". */
 enum status dataset_check(const problem *p, const char *labs, error_text *error);
 
+/* Nonzeros of a row: what operation.row_length is where rows of the outputs are the dataset's. */
+int64_t dataset_row_length(const problem *p, int64_t row);
+
 /* Row offsets in 32 bits; the caller frees them. NULL: no memory. */
 int32_t *dataset_offsets(const csr_matrix *A);
 

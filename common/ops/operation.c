@@ -87,6 +87,20 @@ int contender_num_tunables(const contender *c)
     return n;
 }
 
+void contender_initial_tuning(const contender *c, int *tuning)
+{
+    for (int i = 0; i < contender_num_tunables(c); i++)
+        tuning[i] = c->tunables[i].initial;
+}
+
+int tunable_naming(const tunable *t, const contender *who)
+{
+    for (int i = 0; i < t->num_values; i++)
+        if (who && contender_find(who->operation, t->names[i], who->precision) == who)
+            return t->values[i];
+    return t->initial;
+}
+
 bool tunable_takes(const tunable *t, int value)
 {
     for (int i = 0; i < t->num_values; i++)

@@ -106,6 +106,13 @@ const contender *contender_find(const struct operation *operation, const char *n
 
 int contender_num_tunables(const contender *c);
 
+/* Fills tuning[] with the initial values of the contender's tunables. */
+void contender_initial_tuning(const contender *c, int *tuning);
+
+/* The value of t, a tunable whose values are contenders' names, that names `who`; t->initial where none
+ * does, or `who` is NULL. */
+int tunable_naming(const tunable *t, const contender *who);
+
 /* Whether `value` is one of those the tunable may have. */
 bool tunable_takes(const tunable *t, int value);
 

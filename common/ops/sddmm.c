@@ -215,11 +215,6 @@ static enum status create(problem *p, error_text *error)
     return status;
 }
 
-static int64_t row_length(const problem *p, int64_t row)
-{
-    return p->A->row_ptr[row + 1] - p->A->row_ptr[row];
-}
-
 /* ---- explanations ---------------------------------------------------------------------------- */
 
 /* Whether a kernel that computes d may have got that number. */
@@ -338,8 +333,7 @@ size_t sddmm_csr_bytes(const sddmm_plan *plan)
 
 void sddmm_choose(const sddmm_contender *c, const row_stats *stats, int K, int *tuning)
 {
-    for (int i = 0; i < contender_num_tunables(&c->base); i++)
-        tuning[i] = c->base.tunables[i].initial;
+    contender_initial_tuning(&c->base, tuning);
     if (c->choose) c->choose(stats, K, tuning);
 }
 
@@ -381,10 +375,7 @@ cudaError_t sddmm_nest_named(sddmm_plan *plan, const char *name)
 
 int sddmm_nested_value(const sddmm_plan *plan, const tunable *t)
 {
-    const sddmm_contender *c = plan->nested ? plan->nested->contender : NULL;
-    for (int i = 0; i < t->num_values; i++)
-        if (c && sddmm_find(t->names[i], c->base.precision) == c) return t->values[i];
-    return t->initial;
+    return tunable_naming(t, plan->nested ? &plan->nested->contender->base : NULL);
 }
 
 cudaError_t sddmm_nested_run(const sddmm_plan *plan, const float *X, const float *Y, float *D,
@@ -531,7 +522,7 @@ const operation sddmm_operation = {
     .create = create,
     .destroy = destroy,
     .oracle = oracle,
-    .row_length = row_length,
+    .row_length = dataset_row_length,
     .explain = explain,
     .cost = cost,
     .least = least,

@@ -127,7 +127,7 @@ static void add_squares(chunk *c, double value, const float *b, int columns)
     for (int j = 0; j < columns; j++) {
         const double product = fabs(value * b[j]);
         c->squares[j] += product * product;
-        c->largest[j] = fmax(c->largest[j], product);
+        c->largest[j] = product > c->largest[j] ? product : c->largest[j]; /* fmax is a call */
     }
 }
 
@@ -238,11 +238,6 @@ static enum status create(problem *p, error_text *error)
     return STATUS_OK;
 }
 
-static int64_t row_length(const problem *p, int64_t row)
-{
-    return p->A->row_ptr[row + 1] - p->A->row_ptr[row];
-}
-
 /* With e bytes an element, 4 or 2. Compulsory: A once (4 B column + e B value a nonzero, 4 B offset a
  * row), B once, C once. Gather: the same, but every nonzero fetches its own eN-byte row of B. */
 static void cost(const problem *p, cost_model *model)
@@ -273,8 +268,7 @@ size_t spmm_csr_bytes(const spmm_plan *plan)
 
 void spmm_choose(const spmm_contender *c, const row_stats *stats, int N, int *tuning)
 {
-    for (int i = 0; i < contender_num_tunables(&c->base); i++)
-        tuning[i] = c->base.tunables[i].initial;
+    contender_initial_tuning(&c->base, tuning);
     if (c->choose) c->choose(stats, N, tuning);
 }
 
@@ -328,10 +322,7 @@ cudaError_t spmm_nest_named(spmm_plan *plan, const char *name, const int *d_row_
 
 int spmm_nested_value(const spmm_plan *plan, const tunable *t)
 {
-    const spmm_contender *c = plan->nested ? plan->nested->contender : NULL;
-    for (int i = 0; i < t->num_values; i++)
-        if (c && spmm_find(t->names[i], c->base.precision) == c) return t->values[i];
-    return t->initial;
+    return tunable_naming(t, plan->nested ? &plan->nested->contender->base : NULL);
 }
 
 cudaError_t spmm_nested_run(const spmm_plan *plan, const float *B, float *C, cudaStream_t stream)
@@ -473,7 +464,7 @@ const operation spmm_operation = {
     .create = create,
     .destroy = destroy,
     .oracle = oracle,
-    .row_length = row_length,
+    .row_length = dataset_row_length,
     .cost = cost,
     .least = least,
     .choose = choose,

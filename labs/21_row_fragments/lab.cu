@@ -370,8 +370,7 @@ template <enum precision PRECISION> static double estimate(const row_stats *stat
 
 static const char *unsuited(const problem *p)
 {
-    const char *reason =
-        row_fragments_unsuited(p->stats.rows, p->stats.cols, p->width, p->precision);
+    const char *reason = row_fragments_unsuited(p->A->rows, p->A->cols, p->width, p->precision);
     if (reason || p->precision == PRECISION_FP32 || columns_ascend_on_host(p->A)) return reason;
     return "16-bit fragments need rows whose columns ascend, each named once";
 }

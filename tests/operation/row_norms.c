@@ -79,11 +79,6 @@ static void oracle(const problem *p, int output, int64_t row, double *reference,
     }
 }
 
-static int64_t row_length(const problem *p, int64_t row)
-{
-    return p->A->row_ptr[row + 1] - p->A->row_ptr[row];
-}
-
 static void cost(const problem *p, cost_model *model)
 {
     *model = (cost_model){.flops = 3. * p->A->nnz,
@@ -93,8 +88,7 @@ static void cost(const problem *p, cost_model *model)
 static void choose(const contender *c, const problem *p, int *tuning)
 {
     (void)p;
-    for (int i = 0; i < contender_num_tunables(c); i++)
-        tuning[i] = c->tunables[i].initial;
+    contender_initial_tuning(c, tuning);
 }
 
 static cudaError_t prepare(const contender *c, const problem *p, void *const *d_inputs, int *tuning,
@@ -130,7 +124,7 @@ const operation row_norms_operation = {
     .create = create,
     .destroy = destroy,
     .oracle = oracle,
-    .row_length = row_length,
+    .row_length = dataset_row_length,
     .cost = cost,
     .choose = choose,
     .prepare = prepare,
