@@ -19,20 +19,26 @@ static double segments_of(const row_stats *stats, int blocks)
     return of_row * stats->rows;
 }
 
-/* Microseconds that the multiprocessors take to issue the instructions: of a group for a nonzero 20, and
- * 18 for each load of a lane. */
-static double issue_time(const row_stats *stats, const sddmm_balanced_shape *shape)
+/* Microseconds that the multiprocessors take to issue the instructions: of a group for a nonzero 16, and 17 for each
+ * load of a lane; 40 more for each where the rows of X are loaded, too. A warp does that for all nonzeros it has on
+ * their way if one of them begins a segment. */
+static double issue_time(const row_stats *stats, const sddmm_balanced_shape *shape, double segments)
 {
     const double PER_US = 4 * 1755; /* four schedulers of an SM, 1.755 GHz */
+    const double LOADS = 8;         /* of a lane, on their way */
     const double warps = (double)stats->nnz * shape->lanes / 32;
-    return warps * (20 + 18 * shape->pieces) / (PER_US * fmax(1, device_facts_get()->sms));
+    const double together = 32. / shape->lanes * LOADS / shape->pieces; /* nonzeros */
+    const double begins = fmin(1, segments / fmax(1, (double)stats->nnz));
+    const double fresh = 1 - pow(1 - begins, together);
+    const double instructions = 16 + (17 + 40 * fresh) * shape->pieces;
+    return warps * instructions / (PER_US * fmax(1, device_facts_get()->sms));
 }
 
 /* Microseconds for one of `rows` rows of Y, of `row` bytes. The share that L1 does not save grows with the
- * span, from three fifths where all of it is there. */
+ * span, from two thirds where all of it is there. */
 static double fetch_time(double row, double rows)
 {
-    const double LEAST = 0.6, DOUBLING = 0.07, IN_L1 = 136e3;
+    const double LEAST = 0.66, DOUBLING = 0.06, IN_L1 = 136e3;
     const double span = fmax(rows * row, IN_L1);
     const double missed = fmin(1, LEAST + DOUBLING * log2(span / IN_L1));
     return missed * row / gather_rate(row, span);
@@ -41,8 +47,7 @@ static double fetch_time(double row, double rows)
 double sddmm_balanced_time(const row_stats *stats, const sddmm_balanced_shape *shape, int blocks)
 {
     const double LAUNCH = 4.2;
-    const double SEGMENT =
-        25e-6; /* beside its row of X: its number, its row, its part of a sector */
+    const double SEGMENT = 28e-6; /* beside its row of X: its number, row, and part of a sector */
     const double row = shape->row_bytes, nnz = (double)stats->nnz;
     const double segments = segments_of(stats, blocks);
     /* A row of Y for each nonzero, from a block of them; a row of X for each segment. */
@@ -51,7 +56,7 @@ double sddmm_balanced_time(const row_stats *stats, const sddmm_balanced_shape *s
     /* Columns and marks, and the result. */
     const double streamed = nnz * (4.25 + shape->element);
     const double gathered = of_Y + of_X + streamed / gather_rate(LINE_BYTES, streamed);
-    return LAUNCH + fmax(gathered, issue_time(stats, shape));
+    return LAUNCH + fmax(gathered, issue_time(stats, shape, segments));
 }
 
 int sddmm_balanced_blocks(const row_stats *stats, const sddmm_balanced_shape *shape,
@@ -59,7 +64,7 @@ int sddmm_balanced_blocks(const row_stats *stats, const sddmm_balanced_shape *sh
 {
     /* Of a graph with short rows the popular columns, which no statistics tell of, may be in the caches
      * whatever the blocks are: they must promise more. */
-    const double LONG = 32, AT_MOST = stats->mean >= LONG ? 1 : 1 - 1. / 7;
+    const double LONG = 32, AT_MOST = stats->mean >= LONG ? 1 : 5. / 6;
     int best = values[0];
     double least = AT_MOST * sddmm_balanced_time(stats, shape, best);
     for (int i = 1; i < count; i++) {

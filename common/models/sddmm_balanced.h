@@ -20,12 +20,13 @@ typedef struct sddmm_balanced_shape {
     int pieces;       /* 16-byte loads of a lane for a row */
 } sddmm_balanced_shape;
 
-/* Microseconds of one run with `blocks` blocks of columns. The rates are measured limits of an H200;
- * what a segment and an instruction cost is from 7 cases of the first run there (labs/31, LOG.md). */
+/* Microseconds of one run with `blocks` blocks of columns. Rates are measured limits of an H200. What instructions,
+ * segments and L1 cost is fitted to sweeps of five graphs and three pruned weights there, and judged by others
+ * (labs/31_sddmm_balanced/LOG.md). */
 double sddmm_balanced_time(const row_stats *stats, const sddmm_balanced_shape *shape, int blocks);
 
 /* The number of blocks, of those in values[count], that should take the least time. values[0] is 1, and
- * where rows are short another one must save a seventh. */
+ * where rows are short another one must save a sixth. */
 int sddmm_balanced_blocks(const row_stats *stats, const sddmm_balanced_shape *shape,
                           const int *values, int count);
 

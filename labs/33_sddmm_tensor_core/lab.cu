@@ -25,7 +25,7 @@ enum { TUNE_ROWS, TUNE_STAGES };
 
 constexpr int LEAST_STAGES = 2;
 constexpr int CHUNK = CHUNK_ROWS * STRIP_COLS; /* sums that a warp lays out at a time */
-constexpr int BATCH = 4; /* codes that a lane has loaded before it needs them */
+constexpr int BATCH = 8; /* nonzeros of a lane that are on their way together */
 
 /* Of a block: a warp for every WARP_ROWS rows and STRIP_COLS columns of the tile. */
 __host__ __device__ constexpr int threads_of(int tile_rows)
@@ -38,10 +38,10 @@ __host__ __device__ constexpr int stage_bytes(int tile_rows)
     return (tile_rows + TILE_COLS) * STEP_BYTES;
 }
 
-/* Blocks of an SM: up to 255 registers a thread, of which 128 are sums. */
+/* Blocks of an SM by registers: up to 128 a thread, of which 64 are sums. */
 __host__ __device__ constexpr int resident_blocks(int tile_rows)
 {
-    return 256 / threads_of(tile_rows);
+    return 512 / threads_of(tile_rows);
 }
 
 /* The arguments of the kernel. */
@@ -107,48 +107,83 @@ static __device__ __forceinline__ void lay_out(const float (&sum)[RIGHTS][4], fl
         }
 }
 
+/* BATCH nonzeros of a lane, 32 places apart. */
+struct batch {
+    int code[BATCH],
+        place[BATCH]; /* place: in the lists; of the nonzero, once it is found; -1: none */
+    float weight[BATCH];
+};
+
+/* Loads the codes from `place` on, of a chunk that ends at `end`. */
+static __device__ __forceinline__ void load_codes(const tile_lists &pattern, int place, int end,
+                                                  batch &own)
+{
+    place += threadIdx.x % WARP_SIZE;
+#pragma unroll
+    for (int b = 0; b < BATCH; b++, place += WARP_SIZE) {
+        own.place[b] = place < end ? place : -1;
+        own.code[b] = place < end ? pattern.d_code[place] : 0;
+    }
+}
+
+/* Finds each code's nonzero, and loads its weight. Lane l holds the shift of row l. */
+template <class T>
+static __device__ __forceinline__ void find(const tile_products<T> &p, int first_row, int shift,
+                                            batch &own)
+{
+#pragma unroll
+    for (int b = 0; b < BATCH; b++) {
+        const int row = first_row + chunk_row(own.code[b]);
+        const int number = own.place[b] + __shfl_sync(FULL_MASK, shift, row);
+        if (own.place[b] >= 0)
+            own.place[b] = p.pattern.d_order ? p.pattern.d_order[number] : number;
+        own.weight[b] = own.place[b] >= 0 && p.W ? widen(p.W[own.place[b]]) : 1;
+    }
+}
+
+template <class T>
+static __device__ __forceinline__ void store(const tile_products<T> &p, const float *chunk,
+                                             const batch &own)
+{
+#pragma unroll
+    for (int b = 0; b < BATCH; b++)
+        if (own.place[b] >= 0) p.D[own.place[b]] = narrow<T>(chunk[own.code[b]] * own.weight[b]);
+}
+
 /* Stores what a warp's sums hold of the stored elements: WARP_ROWS rows from `row` on, and a strip. A chunk of 16 rows
- * at a time is laid out, and each lane picks every 32nd of its nonzeros. */
+ * at a time is laid out in `chunk`, and each lane picks every 32nd of its nonzeros. */
 template <class T>
 static __device__ __forceinline__ void pick(const tile_products<T> &p, int row, int strip,
-                                            const float (&sum)[LEFTS][RIGHTS][4], float *own)
+                                            const float (&sum)[LEFTS][RIGHTS][4], float *chunk)
 {
     const int lane = threadIdx.x % WARP_SIZE;
     const size_t first = (size_t)strip * p.pattern.rows + row;
-    /* Of chunks 0 to 4, and of rows lane and lane + 32. */
+    /* Of chunks 0 to 2, and of row `lane`. */
     const int start = lane <= LEFTS ? p.pattern.d_start[first / CHUNK_ROWS + lane] : 0;
-    const int shift[2] = {p.pattern.d_shift[first + lane],
-                          p.pattern.d_shift[first + WARP_SIZE + lane]};
+    const int shift = p.pattern.d_shift[first + lane];
+    int place = __shfl_sync(FULL_MASK, start, 0), end = __shfl_sync(FULL_MASK, start, 1);
+    batch next;
+    load_codes(p.pattern, place, end, next);
 #pragma unroll
     for (int c = 0; c < LEFTS; c++) {
-        const int end = __shfl_sync(FULL_MASK, start, c + 1);
-        int place = __shfl_sync(FULL_MASK, start, c);
-        if (place == end) continue; /* nothing is stored here */
-        __syncwarp();               /* the chunk before has been read */
-        lay_out(sum[c], own);
-        __syncwarp();
-        for (; place < end; place += BATCH * WARP_SIZE) {
-            /* BEGIN STUDENT: load codes; find each one's nonzero, and its weight; store the sums */
-            int code[BATCH], z[BATCH];
-            float weight[BATCH];
-#pragma unroll
-            for (int b = 0; b < BATCH; b++) {
-                const int own_place = place + b * WARP_SIZE + lane;
-                code[b] = own_place < end ? p.pattern.d_code[own_place] : 0;
-                z[b] = own_place < end ? own_place : -1;
-            }
-#pragma unroll
-            for (int b = 0; b < BATCH; b++) {
-                const int row_of_warp = c * CHUNK_ROWS + chunk_row(code[b]);
-                const int number = z[b] + __shfl_sync(FULL_MASK, shift[c / 2], row_of_warp % 32);
-                if (z[b] >= 0) z[b] = p.pattern.d_order ? p.pattern.d_order[number] : number;
-                weight[b] = z[b] >= 0 && p.W ? widen(p.W[z[b]]) : 1;
-            }
-#pragma unroll
-            for (int b = 0; b < BATCH; b++)
-                if (z[b] >= 0) p.D[z[b]] = narrow<T>(own[code[b]] * weight[b]);
-            /* END STUDENT */
+        /* BEGIN STUDENT: load the next chunk's codes; find these nonzeros; lay out the sums; store */
+        const int after = __shfl_sync(FULL_MASK, start, min(c + 2, LEFTS));
+        batch now = next;
+        if (c + 1 < LEFTS) load_codes(p.pattern, end, after, next);
+        if (place < end) {
+            find(p, c * CHUNK_ROWS, shift, now);
+            __syncwarp(); /* the chunk before has been read */
+            lay_out(sum[c], chunk);
+            __syncwarp();
+            store(p, chunk, now);
         }
+        for (place += BATCH * WARP_SIZE; place < end; place += BATCH * WARP_SIZE) {
+            load_codes(p.pattern, place, end, now);
+            find(p, c * CHUNK_ROWS, shift, now);
+            store(p, chunk, now);
+        }
+        place = end, end = after;
+        /* END STUDENT */
     }
 }
 
@@ -346,7 +381,7 @@ static const char *unsuited(const problem *p)
                  .unit = UNIT_TENSOR_CORES,                                         \
                  .unsuited = unsuited,                                              \
                  .tunables = {{"ROWS", "rows of a tile", {64, 128, 256}, 3, 128},   \
-                              {"STAGES", "steps in shared memory", {2, 3}, 2, 3}}}, \
+                              {"STAGES", "steps in shared memory", {2, 3}, 2, 2}}}, \
         .choose = choose<kind>,                                                     \
         .estimate = estimate<kind>,                                                 \
         .prepare = prepare<number>,                                                 \

@@ -36,7 +36,7 @@ template <class T> struct operands {
     }
     /* sum[j] += x times y[j]. */
     template <int N>
-    static __device__ __forceinline__ void multiply_add(float (&sum)[N][4], const left &x,
+    static __device__ __forceinline__ void multiply_add(float (*sum)[4], const left &x,
                                                         const right (&y)[N])
     {
 #pragma unroll
@@ -60,14 +60,15 @@ template <> struct operands<float> {
             split_tf32(__uint_as_float(from[i]), to.high[i], to.low[i]);
     }
     template <int N>
-    static __device__ __forceinline__ void multiply_add(float (&sum)[N][4], const left &x,
+    static __device__ __forceinline__ void multiply_add(float (*sum)[4], const left &x,
                                                         const right (&y)[N])
     {
         /* BEGIN STUDENT: three products of each pair, from zero, the small ones first; add them */
-        float part[N][4] = {}; /* between two products on the same part there are others */
+        float part[N][4]; /* between two products on the same part there are others */
+        const float zero[4] = {};
 #pragma unroll
         for (int j = 0; j < N; j++)
-            mma_m16n8k8_tf32(part[j], x.high, y[j].low, part[j]);
+            mma_m16n8k8_tf32(part[j], x.high, y[j].low, zero);
 #pragma unroll
         for (int j = 0; j < N; j++)
             mma_m16n8k8_tf32(part[j], x.low, y[j].high, part[j]);

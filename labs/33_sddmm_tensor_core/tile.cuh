@@ -16,9 +16,10 @@
 #include "formats/tile_lists.cuh"
 
 constexpr int STEP_BYTES = 128, PIECE = 16, PIECES = STEP_BYTES / PIECE;
-constexpr int WARP_ROWS = 64; /* of a tile, that a warp multiplies with a strip of its columns */
+constexpr int WARP_ROWS = 32; /* of a tile, that a warp multiplies with a strip of its columns */
 constexpr int LEFTS = WARP_ROWS / CHUNK_ROWS, RIGHTS = STRIP_COLS / 8; /* operands of a warp */
-template <class T> constexpr int STEP = STEP_BYTES / sizeof(T);        /* features of a step */
+constexpr int TOGETHER = 4; /* operands of Y that are in registers at a time */
+template <class T> constexpr int STEP = STEP_BYTES / sizeof(T); /* features of a step */
 
 /* Where in a stage a piece of a row lies. */
 static __device__ __forceinline__ int place_of(int row, int piece)
@@ -39,18 +40,20 @@ static __device__ __forceinline__ void copy_rows(const dense_rows<T> &source, in
                                                  char *to)
 {
     constexpr int BYTES = COPY * sizeof(T), COPIES = STEP_BYTES / BYTES; /* of a row */
-    const int copy = threadIdx.x % COPIES, k = feature + copy * COPY;
+    constexpr int APART = THREADS / COPIES;                              /* rows of a thread */
+    const int copy = threadIdx.x % COPIES, row = threadIdx.x / COPIES, k = feature + copy * COPY;
+    const int left = k < K ? source.rows - source.first - row : 0; /* rows from its first one on */
+    const T *const from = source.from + (left > 0 ? (size_t)(source.first + row) * K + k : 0);
     const int piece = copy * BYTES / PIECE, rest = copy * BYTES % PIECE;
 #pragma unroll
-    for (int i = 0; i < ROWS * COPIES / THREADS; i++) {
-        const int row = i * (THREADS / COPIES) + (int)threadIdx.x / COPIES;
-        const bool inside = k < K && source.first + row < source.rows;
-        const T *const from = source.from + (inside ? (size_t)(source.first + row) * K + k : 0);
-        char *const place = to + place_of(row, piece) + rest;
+    for (int i = 0; i < ROWS / APART; i++) {
+        const bool inside = i * APART < left;
+        const T *const source_row = inside ? from + (size_t)(i * APART) * K : from;
+        char *const place = to + place_of(row + i * APART, piece) + rest;
         if constexpr (BYTES > 2)
-            async_copy_zfill<BYTES>(place, from, inside ? BYTES : 0);
+            async_copy_zfill<BYTES>(place, source_row, inside ? BYTES : 0);
         else /* which is too little for an asynchronous copy */
-            *reinterpret_cast<T *>(place) = inside ? *from : narrow<T>(0);
+            *reinterpret_cast<T *>(place) = inside ? *source_row : narrow<T>(0);
     }
 }
 
@@ -69,35 +72,34 @@ static __device__ __forceinline__ void load_y(uint32_t (&words)[4], const char *
     ldmatrix_x4(words, y_rows + place_of(16 * i + lane / 16 * 8 + lane % 8, piece + lane / 8 % 2));
 }
 
-/* sum += a step: WARP_ROWS rows of X times STRIP_COLS rows of Y, as they lie in a stage. What is multiplied next is
- * loaded before what is multiplied now. */
+/* sum += a step: WARP_ROWS rows of X times STRIP_COLS rows of Y, as they lie in a stage. Other warps work while this one
+ * waits for its operands: an SM holds 16 of them, since each has no more than 64 sums a lane. */
 template <class T>
 static __device__ __forceinline__ void multiply_step(const char *x_rows, const char *y_rows,
                                                      float (&sum)[LEFTS][RIGHTS][4])
 {
     typedef operands<T> kind;
-    uint32_t x_words[4], y_words[RIGHTS / 2][4];
-    load_x(x_words, x_rows, 0, 0);
-#pragma unroll
-    for (int j = 0; j < RIGHTS / 2; j++)
-        load_y(y_words[j], y_rows, j, 0);
+    uint32_t words[4];
 #pragma unroll
     for (int piece = 0; piece < PIECES; piece += 2) {
-        typename kind::right y[RIGHTS];
-#pragma unroll
-        for (int j = 0; j < RIGHTS; j++)
-            kind::make(y[j], &y_words[j / 2][j % 2 * 2]);
+        typename kind::left x[LEFTS];
 #pragma unroll
         for (int i = 0; i < LEFTS; i++) {
-            typename kind::left x;
-            kind::make(x, x_words);
-            const int next = i + 1 < LEFTS ? piece : piece + 2;
-            if (next < PIECES) load_x(x_words, x_rows, (i + 1) % LEFTS, next);
-            if (i == LEFTS / 2 && piece + 2 < PIECES)
+            load_x(words, x_rows, i, piece);
+            kind::make(x[i], words);
+        }
 #pragma unroll
-                for (int j = 0; j < RIGHTS / 2; j++)
-                    load_y(y_words[j], y_rows, j, piece + 2);
-            kind::multiply_add(sum[i], x, y);
+        for (int first = 0; first < RIGHTS; first += TOGETHER) {
+            typename kind::right y[TOGETHER];
+#pragma unroll
+            for (int j = 0; j < TOGETHER; j += 2) {
+                load_y(words, y_rows, (first + j) / 2, piece);
+                kind::make(y[j], words);
+                kind::make(y[j + 1], words + 2);
+            }
+#pragma unroll
+            for (int i = 0; i < LEFTS; i++)
+                kind::multiply_add(&sum[i][first], x[i], y);
         }
     }
 }
