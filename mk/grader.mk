@@ -52,7 +52,7 @@ new-lab: ## Make a folder for a new lab: make new-lab NAME=42_my_idea [OP=sddmm]
 # ---- the programs ------------------------------------------------------------------------------
 # common/grader links no lab, and a runner of one lab links nothing of the grader.
 
-RUNNER_SOURCES := $(addprefix common/grader/,runner.c copies.c seccomp.c channel.c)
+RUNNER_SOURCES := $(addprefix common/grader/,runner.c copies.c seccomp.c channel.c fingerprint.c fingerprint.cu)
 GRADE_MAINS := $(addprefix common/grader/,grade.c calibrate.c)
 GRADE_SOURCES := $(filter-out $(GRADE_MAINS) $(addprefix common/grader/,runner.c copies.c seccomp.c),\
                  $(wildcard common/grader/*.c))
@@ -64,10 +64,19 @@ $(patsubst common/grader/%.c,$(OUT)/%,$(GRADE_MAINS)): $(OUT)/%: $(OUT)/common/g
 $(OUT)/common/grader/grade.c.o: private CFLAGS_ALL += -DBUILD_FOLDER='"$(BUILD)"'
 $(OUT)/tests/unit/test_grader: $(call object,$(GRADE_SOURCES) common/grader/seccomp.c)
 
+# Labs that write to the channel themselves, in a runner without the filter.
+FORGED := $(call object,$(wildcard tests/forged/*) tests/cheats/honest.cu)
+ifneq ($(wildcard tests/forged),)
+$(OUT)/tests/unit/test_grader: $(call object,common/grader/fingerprint.cu) | $(OUT)/tests/forged/runner
+endif
+$(OUT)/tests/forged/runner: $(filter-out %/seccomp.c.o,$(RUNNER)) $(FORGED)
+	$(link)
+$(OUT)/tests/unit/test_grader.c.o: private CFLAGS_ALL += -DFORGED_RUNNER='"$(OUT)/tests/forged/runner"'
+
 # On a GPU: the runner stands before CUDA's copies (common/grader/copies.c).
 ifeq ($(BACKEND),cuda)
 GUARDED := $(addprefix -Wl$(comma)--wrap=,cudaMemcpy cudaMemcpyAsync cudaMemcpyToSymbol cudaMemcpyFromSymbol)
-$(OUT)/grader/lab% $(WORK)/runner/plain: private LDLIBS_ALL += $(GUARDED)
+$(OUT)/grader/lab% $(OUT)/tests/forged/runner $(WORK)/runner/plain: private LDLIBS_ALL += $(GUARDED)
 endif
 define runner_rules
 $(OUT)/grader/lab$(1): $(RUNNER) $(call linked,$(1)) $(call own,$(1))

@@ -27,8 +27,12 @@ bool remote_put(remote *r, int array, const void *image, size_t bytes, const cha
 bool remote_get(remote *r, int array, void *image, size_t bytes);
 bool remote_prepare(remote *r, const prepare_request *request, const csr_matrix *A,
                     const char *settings);
-/* *ms is how long the answer took by this process's clock; *report may be NULL. */
-bool remote_run(remote *r, const run_step *steps, int count, double *ms, trace_report *report);
+/* *ms is how long the answer took by this process's clock. One of *seen and *report is NULL: the latter is what
+ * a traced runner answers. */
+bool remote_run(remote *r, const run_step *steps, int count, uint64_t key, double *ms, look *seen,
+                trace_report *report);
+/* The fingerprints alone, without a run. */
+bool remote_look(remote *r, const run_step *steps, int count, uint64_t key, double *ms, look *seen);
 
 /* Text from a runner, fit to be shown: one line of printable characters. */
 void remote_clean(char *text);

@@ -3,6 +3,7 @@
 #include "fixture.h"
 #include "grader/channel.h"
 #include "grader/confine.h"
+#include "grader/fingerprint.h"
 #include "grader/seccomp.h"
 #include "grader/speed.h"
 #include "grader/test_inputs.h"
@@ -14,6 +15,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -287,6 +289,76 @@ static void test_a_silent_peer_is_not_waited_for(void **state)
     close(ends[0]);
 }
 
+/* ---- forged answers -------------------------------------------------------------------------- */
+
+/* One run of a lab of tests/forged, whose process has no seccomp filter, as on a GPU; whether it is taken for
+ * right, and what is said of it if not. */
+static bool run_forged(int lab, char *why, size_t bytes)
+{
+    static bench b;
+    remote r;
+    char program[4200], log[200];
+    double ms;
+    const int slot = 0;
+    assert_non_null(realpath(FORGED_RUNNER, program));
+    snprintf(log, sizeof log, "%s/log", folder);
+    open_bench(&b, "spmm", 8);
+    const bool right = remote_open(&r, program, 0, log, 60) && bench_prepare(&b, &r, lab, "") &&
+                       bench_run(&b, &r, &slot, 1, &ms, NULL) &&
+                       bench_look(&b, &r, &slot, 1, &ms) && bench_check(&b, &r, slot, 0) &&
+                       bench_check_inputs(&b, &r, slot);
+    snprintf(why, bytes, "%s", r.why);
+    remote_close(&r);
+    bench_close(&b);
+    return right;
+}
+
+static void test_a_forged_done_is_worth_nothing(void **state)
+{
+    (void)state;
+    char why[400];
+    confine_open(WALL_BUBBLEWRAP);
+    assert_true(run_forged(1, why, sizeof why));
+    assert_false(run_forged(2, why, sizeof why));
+    assert_string_equal(why, "other results than there were when it said that it was done");
+    assert_false(run_forged(3, why, sizeof why));
+    assert_string_equal(why, "an answer of the wrong length");
+}
+
+/* On the device as on the host, and another one whatever bit is turned. */
+static void test_a_fingerprint_tells_every_bit(void **state)
+{
+    (void)state;
+    enum { MOST = 300000 };
+    static uint64_t words[MOST];
+    const int sizes[] = {0, 1, FINGERPRINT_REST, FINGERPRINT_REST + 1, 5000, MOST};
+    for (int i = 0; i < MOST; i++)
+        words[i] = random_bits(1, i);
+    assert_int_equal(fingerprints_open(2), cudaSuccess);
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+        const size_t bytes = sizes[s] * sizeof words[0];
+        fingerprint here, other, there[2];
+        void *d_words;
+        assert_int_equal(cudaMalloc(&d_words, sizeof words), cudaSuccess);
+        assert_int_equal(cudaMemcpy(d_words, words, bytes, cudaMemcpyHostToDevice), cudaSuccess);
+        const device_array both[] = {{d_words, bytes, &there[0]}, {d_words, bytes, &there[1]}};
+        assert_int_equal(fingerprints_take(both, 2, 7), cudaSuccess);
+        assert_true(fingerprint_of(words, bytes, 7, &here));
+        assert_memory_equal(&here, &there[0], sizeof here);
+        assert_memory_equal(&here, &there[1], sizeof here);
+        assert_true(fingerprint_of(words, bytes, 8, &other)); /* another key */
+        assert_true(here.half[0] != other.half[0] && here.half[1] != other.half[1]);
+        for (int i = 0; i < 64 && sizes[s]; i++) {
+            const int at = (int)random_below(2, i, sizes[s]);
+            words[at] ^= UINT64_C(1) << i;
+            assert_true(fingerprint_of(words, bytes, 7, &other));
+            words[at] ^= UINT64_C(1) << i;
+            assert_true(here.half[0] != other.half[0] && here.half[1] != other.half[1]);
+        }
+        cudaFree(d_words);
+    }
+}
+
 /* ---- the walls ------------------------------------------------------------------------------- */
 
 static void *set_flag(void *flag)
@@ -307,6 +379,11 @@ static int look_around(void)
     if (kill(getppid(), 0) == 0) return 5;
     if (system("true") == 0) return 6;
     if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0) return 7;
+    void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED || mprotect(page, 4096, PROT_READ) != 0) return 10;
+    if (mprotect(page, 4096, PROT_READ | PROT_EXEC) == 0 || errno != EPERM) return 11;
+    if (mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED)
+        return 12;
     if (pthread_create(&thread, NULL, set_flag, &flag) != 0) return 8; /* threads are allowed */
     pthread_join(thread, NULL);
     return flag && malloc(64 << 20) ? 0 : 9;
@@ -397,6 +474,8 @@ int main(void)
         cmocka_unit_test(test_inputs_are_the_secrets_alone),
         cmocka_unit_test(test_slots_of_a_batch_are_as_many_as_asked_for),
         cmocka_unit_test(test_a_silent_peer_is_not_waited_for),
+        cmocka_unit_test(test_a_forged_done_is_worth_nothing),
+        cmocka_unit_test(test_a_fingerprint_tells_every_bit),
         cmocka_unit_test(test_a_sealed_process_can_only_compute),
         cmocka_unit_test(test_a_confined_program_is_limited_and_leaves_nothing),
     };
