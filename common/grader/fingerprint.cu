@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-struct fold {
+struct fold_words {
     const uint64_t *from;
     int64_t words, lanes;
     uint64_t key, *to;
@@ -42,7 +42,7 @@ static cudaError_t fold_array(const device_array &array, uint64_t key, uint64_t 
     *words = (int64_t)(array.bytes / sizeof *from);
     while (*words > FINGERPRINT_REST) {
         const int64_t lanes = fingerprint_lanes(*words);
-        CUDA_TRY(device_parallel_for(lanes, fold{from, *words, lanes, key, to}, 0));
+        CUDA_TRY(device_parallel_for(lanes, fold_words{from, *words, lanes, key, to}, 0));
         from = to;
         to = other;
         other = (uint64_t *)from;

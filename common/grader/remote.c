@@ -64,7 +64,7 @@ bool remote_open(remote *r, const char *program, int instruments, const char *lo
     char number[16], folder[4096];
     int ends[2];
     error_text error;
-    *r = (remote){.fd = -1, .until = wall_ms() + 1000 * seconds};
+    *r = (remote){.fd = -1, .until = confine_until(seconds)};
     snprintf(number, sizeof number, "%d", instruments);
     snprintf(folder, sizeof folder, "%s", program);
     *strrchr(folder, '/') = '\0';

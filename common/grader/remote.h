@@ -15,7 +15,8 @@ typedef struct remote {
 } remote;
 
 /* Starts the runner at `program`; `instruments` (INSTRUMENT_* ored) for a traced one. Its output goes
- * to the file `log`. All that follows must be done in `seconds`. */
+ * to the file `log`. All that follows must be done in `seconds` of processor time; r->process.out_of_time says
+ * whether that was not enough. */
 bool remote_open(remote *r, const char *program, int instruments, const char *log, double seconds);
 /* Kills it, whatever it is doing. */
 void remote_close(remote *r);

@@ -128,6 +128,7 @@ static bool take_turn(const attempt *a, bench *b, racer *who, int turn)
                       take_batches(b, &r, who->lab, who->ms[turn], who->look_ms[turn]);
     snprintf(who->why, sizeof who->why, "%s", r.why);
     remote_close(&r);
+    who->out_of_time = r.process.out_of_time;
     return done;
 }
 
@@ -205,6 +206,8 @@ found attempt_time(const attempt *a, const test *t, bool right, double *speed)
     const bool raced = speed_race(a, &b, &reference, &submission);
     bench_close(&b);
     if (raced) return judge(a, t, &reference, &submission, speed);
-    return *reference.why ? found_of(NAN, "the reference: %s", reference.why)
-                          : found_of(0, "%s", submission.why);
+    if (*reference.why) return found_of(NAN, "the reference: %s", reference.why);
+    found f = found_of(0, "%s", submission.why);
+    f.out_of_time = submission.out_of_time;
+    return f;
 }

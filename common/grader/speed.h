@@ -21,6 +21,7 @@ typedef struct racer {
     double ms[SPEED_TURNS][SPEED_BATCHES];      /* a run, in each batch of each turn */
     double look_ms[SPEED_TURNS][SPEED_BATCHES]; /* what fingerprints alone take of that */
     char why[400];                              /* what was wrong with it; "" */
+    bool out_of_time;
 } racer;
 
 /* The share of the points for a speed: linear between. A NAN gets none. */

@@ -4,6 +4,7 @@
 #include "grader/channel.h"
 #include "grader/confine.h"
 #include "grader/fingerprint.h"
+#include "grader/own_words.h"
 #include "grader/seccomp.h"
 #include "grader/speed.h"
 #include "grader/test_inputs.h"
@@ -194,7 +195,7 @@ static void test_results_are_whole_after_every_test(void **state)
                "5 build\n10 correct shapes 1\n4 predict secret 42\n20 time arxiv 32 0 1\n", path);
     assert_int_equal(rubric_read(path, &p, &error), STATUS_OK);
     snprintf(path, sizeof path, "%s/results.json", folder);
-    scores_open(&s, &p, path, "lab 1");
+    assert_int_equal(scores_open(&s, &p, path, "lab 1", "walls", &error), STATUS_OK);
     for (int i = 0; i < p.num_tests; i++) {
         const double share[] = {1, 0.5, 0, NAN};
         assert_int_equal(score(&s, i, share[i], &error, "because \"%d\"", i), STATUS_OK);
@@ -211,6 +212,76 @@ static void test_results_are_whole_after_every_test(void **state)
     assert_false(scores_results_failed(&s));                    /* nor because of a prediction */
     snprintf(command, sizeof command, "! grep -q 42 %s", path); /* the true value is not told */
     assert_int_equal(system(command), 0);
+}
+
+/* The sum of the points that a reader sees, wherever he reads, is the total. */
+static void test_there_is_one_total(void **state)
+{
+    (void)state;
+    static rubric p;
+    static scores s;
+    char path[200], command[700], total[200];
+    error_text error;
+    write_file("grade.tsv", "5 build\n5 answered\n5 correct shapes 1\n20 time arxiv 32 0 1\n",
+               path);
+    assert_int_equal(rubric_read(path, &p, &error), STATUS_OK);
+    snprintf(path, sizeof path, "%s/results.json", folder);
+    assert_int_equal(scores_open(&s, &p, path, "lab 1", "walls", &error), STATUS_OK);
+    const double share[] = {1, 2. / 7, 0.123456789, NAN};
+    for (int i = 0; i < p.num_tests; i++)
+        assert_int_equal(score(&s, i, share[i], &error, "because"), STATUS_OK);
+    scores_text(&s, total, sizeof total);
+    assert_string_equal(total, "lab 1: 7.05 of 15 points (20 more could not be tested here)");
+    snprintf(command, sizeof command,
+             "jq -e '.score == 7.05 and (.output | startswith(\"%s\")) and "
+             "([.tests[].score] == [5, 1.43, 0.62, 0]) and ([.tests[].max_score] | add) == 15' "
+             "%s >/dev/null",
+             total, path);
+    assert_int_equal(system(command), 0);
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+static void test_a_filled_line_is_no_answer(void **state)
+{
+    (void)state;
+    static const char handout[] =
+        "A warp walks one row of A: its 32 lanes load 32 columns of B, four sectors for each "
+        "nonzero. "
+        "Long rows keep one warp busy while the others are idle. Why is the second lab slower on "
+        "short rows? Its lanes wait for memory.";
+    static const char question[] = "Why is the second lab slower on short rows?";
+    static const char *const good[] = {
+        "A row of three nonzeros leaves most of the latency uncovered, and the next warp starts "
+        "late.",
+        "Weil eine kurze Zeile den warp nicht lange beschaeftigt, bleibt 1 von 32 lanes uebrig.",
+        "Short rows: 32 lanes, 3 nonzeros each, so launch overhead dominates everything.",
+        "\xe7\x9f\xad\xe8\xa1\x8c\xe5\xa4\xaa\xe5\xb0\x91 warp B \xe6\x97\xb6\xe9\x97\xb4",
+    };
+    static const char *const bad[] = {
+        "",
+        "........................................",
+        "because because because because because because",
+        "the warp the warp the warp the warp the warp the warp",
+        "Why is the second lab slower on short rows?",
+        "short rows slower second lab is why the on, slower short lab rows the is",
+        "Long rows keep one warp busy while the others are idle.",
+        "Lorem ipsum dolor sit amet, consectetur adipiscing elit, sed do eiusmod tempor",
+        "dolor tempor magna in nulla est culpa id anim a officia velit of ut the",
+        "asdf qwer zxcv uiop hjkl vbnm ghjk",
+        "an answer that was given before is copied, too, as any other",
+    };
+    known_text about = {0}, known = {0};
+    assert_true(known_text_add(&about, handout) && known_text_add(&known, handout));
+    assert_true(
+        known_text_add(&known, "an answer that was given before is copied, too, as any other"));
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        if (own_words_lacking(good[i], question, &about, &known))
+            fail_msg("%s: %s", good[i], own_words_lacking(good[i], question, &about, &known));
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        if (!own_words_lacking(bad[i], question, &about, &known)) fail_msg("%s", bad[i]);
+    known_text_free(&about);
+    known_text_free(&known);
 }
 
 /* ---- test inputs ----------------------------------------------------------------------------- */
@@ -471,6 +542,8 @@ int main(void)
         cmocka_unit_test(test_a_rubric_is_read_and_mistakes_are_named),
         cmocka_unit_test(test_a_test_is_of_the_operation_named_above_it),
         cmocka_unit_test(test_results_are_whole_after_every_test),
+        cmocka_unit_test(test_there_is_one_total),
+        cmocka_unit_test(test_a_filled_line_is_no_answer),
         cmocka_unit_test(test_inputs_are_the_secrets_alone),
         cmocka_unit_test(test_slots_of_a_batch_are_as_many_as_asked_for),
         cmocka_unit_test(test_a_silent_peer_is_not_waited_for),
