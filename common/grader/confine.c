@@ -243,7 +243,7 @@ static bool wall_stands(void)
                     .output = open("/dev/null", O_WRONLY | O_CLOEXEC),
                     .limits = {10, 32, 64, (size_t)1 << 30, 1 << 20}};
     const bool started = confine_start(&t, &c, NULL) == STATUS_OK;
-    const bool stands = started && confine_end(&c, wall_ms() + 10000, text, sizeof text) == 0;
+    const bool stands = started && confine_end(&c, wall_ms() + 60000, text, sizeof text) == 0;
     close(t.output);
     return stands;
 }

@@ -351,12 +351,12 @@ static void test_a_silent_peer_is_not_waited_for(void **state)
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
     const double start = wall_ms();
     assert_false(channel_read(ends[0], &byte, 1, start + 50));
-    assert_true(wall_ms() - start >= 49 && wall_ms() - start < 5000);
-    assert_true(channel_write(ends[1], "x", 1, wall_ms() + 1000));
-    assert_true(channel_read(ends[0], &byte, 1, wall_ms() + 1000));
+    assert_true(wall_ms() - start >= 49); /* for ever, were it to wait */
+    assert_true(channel_write(ends[1], "x", 1, wall_ms() + 60000));
+    assert_true(channel_read(ends[0], &byte, 1, wall_ms() + 60000));
     close(ends[1]);
-    assert_false(channel_read(ends[0], &byte, 1, wall_ms() + 1000));
-    assert_false(channel_write(ends[0], "x", 1, wall_ms() + 1000));
+    assert_false(channel_read(ends[0], &byte, 1, wall_ms() + 60000));
+    assert_false(channel_write(ends[0], "x", 1, wall_ms() + 60000));
     close(ends[0]);
 }
 
@@ -498,30 +498,25 @@ static void check_walls(enum wall best)
     confine_open(best);
     const bool own_processes =
         !strstr(confine_text(), "NO processes") && !strstr(confine_text(), "NO namespaces");
-    assert_int_equal(confined_shell("exit 3", 10, text, sizeof text), 3);
-    assert_int_equal(confined_shell("echo $SECRET", 10, text, sizeof text), 0);
+    assert_int_equal(confined_shell("exit 3", 120, text, sizeof text), 3);
+    assert_int_equal(confined_shell("echo $SECRET", 120, text, sizeof text), 0);
     assert_string_equal(text, "\n");
     assert_int_not_equal(
-        confined_shell("while :; do echo more and more; done", 10, text, sizeof text), 0);
-    const double start = wall_ms();
-    assert_int_equal(confined_shell("(setsid sleep 47.11 &); sleep 60", 1, text, sizeof text), -1);
-    assert_true(wall_ms() - start < 10000);
-    /* Dying takes a moment. */
-    assert_int_not_equal(
-        system("for i in 1 2 3 4 5 6 7 8; do pgrep -f '[s]leep 47.11' >/dev/null || "
-               "exit 1; sleep 0.25; done"),
-        0);
+        confined_shell("while :; do echo more and more; done", 120, text, sizeof text), 0);
+    assert_int_equal(confined_shell("(setsid sleep 4711 &); sleep 4712", 1, text, sizeof text), -1);
+    /* Dying takes a moment: until it is over, or as long as the orphan would sleep. */
+    assert_int_equal(system("while pgrep -f '[s]leep 471[12]' >/dev/null; do sleep 0.1; done"), 0);
     /* CUDA's driver finds its threads in /proc by the numbers that they have for it. */
     assert_int_equal(
         confined_shell("grep -q CapEff /proc/$$/task/$$/status && grep -q sh /proc/$$/task/$$/comm",
-                       10, text, sizeof text),
+                       120, text, sizeof text),
         0);
     if (own_processes) {
-        assert_int_equal(confined_shell("ls /proc | grep -c '^[0-9]'", 10, text, sizeof text), 0);
+        assert_int_equal(confined_shell("ls /proc | grep -c '^[0-9]'", 120, text, sizeof text), 0);
         assert_true(atoi(text) < 10);
     }
     if (!strncmp(confine_text(), "bubblewrap", strlen("bubblewrap")))
-        assert_int_not_equal(confined_shell("cat /etc/passwd", 10, text, sizeof text), 0);
+        assert_int_not_equal(confined_shell("cat /etc/passwd", 120, text, sizeof text), 0);
 }
 
 static void test_a_confined_program_is_limited_and_leaves_nothing(void **state)
