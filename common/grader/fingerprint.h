@@ -1,9 +1,10 @@
 /*
  * fingerprint.h - 128 bits that tell whether an array is still what it was, made on the device and on the host.
  *
- * A runner answers "done" with the fingerprints of all results. Whoever says so before the results are there
- * would have to know their fingerprints, or to find other results, right to within rounding, with those that it made up.
- * The array is read as words of 8 bytes; lane i chains words i, i + lanes, ... by the mixing of splitmix64
+ * A runner answers "done" with the fingerprints of all results. Who says so earlier does not know them yet. To make
+ * results for fingerprints that were made up, right to within rounding, takes some 2^64 trials.
+ *
+ * The array is read as words of 8 bytes. Lane i chains words i, i + lanes, ... by the mixing of splitmix64
  * (matrix/random.h), and the states of the lanes are folded again until few are left.
  */
 #ifndef GRADER_FINGERPRINT_H

@@ -416,6 +416,11 @@ unreadable() {
     [ "$(cat "$class.lab1/leaderboard.csv")" = "$(printf 'rank,student,speed,score\n1,ada,,70\n2,bob,,10')" ]
     run -0 scripts/grade-all "$OUT/grade" 1 "$class" --rubric "$small"
     [[ $output == *"ada: graded before"* ]]
+    # A name that a table would take for something else.
+    mkdir "$class/-rf" "$class/=1+1" "$class"/$'two\nlines'
+    run -4 scripts/grade-all "$OUT/grade" 1 "$class" --rubric "$small"
+    [ "$(grep -c "NOT GRADED: a folder whose name" <<<"$output")" -eq 3 ]
+    [ "$(wc -l <"$class.lab1/class.csv")" -eq 3 ]
 }
 
 # ---- new labs ------------------------------------------------------------------------------------
