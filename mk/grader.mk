@@ -23,6 +23,11 @@ ifeq ($(BACKEND),simt)
 test: $(OUT)/grade $(foreach n,$(TESTED),$(OUT)/grader/lab$(n) $(OUT)/traced/grader/lab$(n))
 endif
 
+# A knob's value as one word of a shell, whatever its characters: folders have the names that students gave them.
+# They go into no environment: make would expand them on the way.
+unexport SUBMISSION SUBMISSIONS RESULTS
+as_given = '$(subst ','\'',$(value $(1)))'
+
 # ---- the goals ---------------------------------------------------------------------------------
 
 ##@ Course staff
@@ -33,14 +38,14 @@ starter: ## Make the students' tree: make starter OUT=dir
 	$(Q)scripts/starter '$(if $(findstring command,$(origin OUT)),$(OUT))'
 
 grade: $(if $(LAB),$(GRADE_NEEDS)) ## Grade a submission: make grade LAB=3 SUBMISSION=dir [RESULTS=results.json]
-	$(Q)$(if $(and $(LAB),$(SUBMISSION)),,$(error grade: which lab and whose? (make grade LAB=3 SUBMISSION=dir)))
-	$(Q)$(OUT)/grade $(LAB) '$(SUBMISSION)' --json '$(or $(RESULTS),results.json)' \
+	$(Q)$(if $(and $(LAB),$(value SUBMISSION)),,$(error grade: which lab and whose? (make grade LAB=3 SUBMISSION=dir)))
+	$(Q)$(OUT)/grade $(LAB) $(call as_given,SUBMISSION) --json $(if $(value RESULTS),$(call as_given,RESULTS),'results.json') \
 		$(OF_GPU) $(ARGS)
 
 grade-ready: $(if $(LAB),$(GRADE_NEEDS)) ## Build what grading a lab takes: make grade-ready LAB=3
 
 grade-all: $(if $(LAB),$(GRADE_NEEDS)) ## Grade a class: make grade-all LAB=3 SUBMISSIONS=dir
-	$(Q)scripts/grade-all $(OUT)/grade $(LAB) $(if $(SUBMISSIONS),'$(SUBMISSIONS)') $(OF_GPU) $(ARGS)
+	$(Q)scripts/grade-all $(OUT)/grade $(LAB) $(if $(value SUBMISSIONS),$(call as_given,SUBMISSIONS)) $(OF_GPU) $(ARGS)
 
 calibrate: $(if $(LAB),$(OUT)/calibrate $(CALIBRATED)) ## Set a lab's targets for this GPU: make calibrate LAB=3
 	$(Q)$(if $(LAB),,$(error calibrate: which lab? (make calibrate LAB=3)))

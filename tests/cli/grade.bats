@@ -183,6 +183,22 @@ unreadable() {
     [[ $("${grade[@]}" RESULTS=build/mine.json) == *" --json 'build/mine.json' "* ]]
 }
 
+@test "make grade: a folder's name is one word, whatever stands in it" {
+    # shellcheck disable=SC2016
+    local name='it'\''s $(shell touch harm) `touch harm` -rf;'
+    run -0 make -n BACKEND=simt grade LAB=3 SUBMISSION="$name" RESULTS="it's.json"
+    eval "set -- ${lines[-1]}"
+    [ "$3" = "$name" ] && [ "$5" = "it's.json" ]
+    run -0 make -n BACKEND=simt grade-all LAB=3 SUBMISSIONS="$name"
+    eval "set -- ${lines[-1]}"
+    [ "$4" = "$name" ]
+    # Nor does it run on its way to the grader, by the environment.
+    run -2 "$OUT/grade" 3 "$name"
+    run -2 make -s BACKEND=simt grade LAB=3 SUBMISSION="$name" RESULTS="$json"
+    [[ $output == *"grade: $name: there is no such folder"* ]]
+    [ ! -e harm ]
+}
+
 @test "grade: beside a GPU the CPU backend builds only what its instruments run" {
     make=(make -n BACKEND=simt LAB=3 KINDS=traced WORK="$BATS_TEST_TMPDIR" --assume-new=labs/03_shared_tiles/lab.cu)
     for goal in lab-objects graded-runners; do
