@@ -22,6 +22,10 @@ endif
 override BACKEND := $(call detected,BACKEND)
 override CUDA_HOME := $(call detected,CUDA_HOME)
 ARCHS := $(subst +, ,$(call detected,ARCH))
+# The instruments are made of options that gcc alone has, and all must be linked with its OpenMP.
+asked = $(filter command environment,$(firstword $(origin $(1))))
+is_clang = $(if $(call asked,$(1)),$(shell $($(1)) -dM -E -x c /dev/null 2>/dev/null | grep -w __clang__))
+$(foreach c,CC CXX,$(if $(call is_clang,$(c)),$(error $(c)=$($(c)) is clang, and this suite is built by gcc and g++: leave CC and CXX out)))
 ifndef MAKE_RESTARTS
 ifeq ($(MAKELEVEL),0)
 $(info $(subst ~, ,$(call detected,REASON)))

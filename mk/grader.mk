@@ -23,6 +23,11 @@ ifeq ($(BACKEND),simt)
 test: $(OUT)/grade $(foreach n,$(TESTED),$(OUT)/grader/lab$(n) $(OUT)/traced/grader/lab$(n))
 endif
 
+# A knob's value as one word of a shell, whatever its characters: folders have the names that students gave them.
+# They go into no environment: make would expand them on the way.
+unexport SUBMISSION SUBMISSIONS RESULTS
+as_given = '$(subst ','\'',$(value $(1)))'
+
 # ---- the goals ---------------------------------------------------------------------------------
 
 ##@ Course staff
@@ -33,14 +38,14 @@ starter: ## Make the students' tree: make starter OUT=dir
 	$(Q)scripts/starter '$(if $(findstring command,$(origin OUT)),$(OUT))'
 
 grade: $(if $(LAB),$(GRADE_NEEDS)) ## Grade a submission: make grade LAB=3 SUBMISSION=dir [RESULTS=results.json]
-	$(Q)$(if $(and $(LAB),$(SUBMISSION)),,$(error grade: which lab and whose? (make grade LAB=3 SUBMISSION=dir)))
-	$(Q)$(OUT)/grade $(LAB) '$(SUBMISSION)' --json '$(or $(RESULTS),results.json)' \
+	$(Q)$(if $(and $(LAB),$(value SUBMISSION)),,$(error grade: which lab and whose? (make grade LAB=3 SUBMISSION=dir)))
+	$(Q)$(OUT)/grade $(LAB) $(call as_given,SUBMISSION) --json $(if $(value RESULTS),$(call as_given,RESULTS),'results.json') \
 		$(OF_GPU) $(ARGS)
 
 grade-ready: $(if $(LAB),$(GRADE_NEEDS)) ## Build what grading a lab takes: make grade-ready LAB=3
 
 grade-all: $(if $(LAB),$(GRADE_NEEDS)) ## Grade a class: make grade-all LAB=3 SUBMISSIONS=dir
-	$(Q)scripts/grade-all $(OUT)/grade $(LAB) $(if $(SUBMISSIONS),'$(SUBMISSIONS)') $(OF_GPU) $(ARGS)
+	$(Q)scripts/grade-all $(OUT)/grade $(LAB) $(if $(value SUBMISSIONS),$(call as_given,SUBMISSIONS)) $(OF_GPU) $(ARGS)
 
 calibrate: $(if $(LAB),$(OUT)/calibrate $(CALIBRATED)) ## Set a lab's targets for this GPU: make calibrate LAB=3
 	$(Q)$(if $(LAB),,$(error calibrate: which lab? (make calibrate LAB=3)))
@@ -52,7 +57,7 @@ new-lab: ## Make a folder for a new lab: make new-lab NAME=42_my_idea [OP=sddmm]
 # ---- the programs ------------------------------------------------------------------------------
 # common/grader links no lab, and a runner of one lab links nothing of the grader.
 
-RUNNER_SOURCES := $(addprefix common/grader/,runner.c copies.c seccomp.c channel.c)
+RUNNER_SOURCES := $(addprefix common/grader/,runner.c copies.c seccomp.c channel.c fingerprint.c fingerprint.cu)
 GRADE_MAINS := $(addprefix common/grader/,grade.c calibrate.c)
 GRADE_SOURCES := $(filter-out $(GRADE_MAINS) $(addprefix common/grader/,runner.c copies.c seccomp.c),\
                  $(wildcard common/grader/*.c))
@@ -64,10 +69,19 @@ $(patsubst common/grader/%.c,$(OUT)/%,$(GRADE_MAINS)): $(OUT)/%: $(OUT)/common/g
 $(OUT)/common/grader/grade.c.o: private CFLAGS_ALL += -DBUILD_FOLDER='"$(BUILD)"'
 $(OUT)/tests/unit/test_grader: $(call object,$(GRADE_SOURCES) common/grader/seccomp.c)
 
+# Labs that write to the channel themselves, in a runner without the filter.
+FORGED := $(call object,$(wildcard tests/forged/*) tests/cheats/honest.cu)
+ifneq ($(wildcard tests/forged),)
+$(OUT)/tests/unit/test_grader: $(call object,common/grader/fingerprint.cu) | $(OUT)/tests/forged/runner
+endif
+$(OUT)/tests/forged/runner: $(filter-out %/seccomp.c.o,$(RUNNER)) $(FORGED)
+	$(link)
+$(OUT)/tests/unit/test_grader.c.o: private CFLAGS_ALL += -DFORGED_RUNNER='"$(OUT)/tests/forged/runner"'
+
 # On a GPU: the runner stands before CUDA's copies (common/grader/copies.c).
 ifeq ($(BACKEND),cuda)
 GUARDED := $(addprefix -Wl$(comma)--wrap=,cudaMemcpy cudaMemcpyAsync cudaMemcpyToSymbol cudaMemcpyFromSymbol)
-$(OUT)/grader/lab% $(WORK)/runner/plain: private LDLIBS_ALL += $(GUARDED)
+$(OUT)/grader/lab% $(OUT)/tests/forged/runner $(WORK)/runner/plain: private LDLIBS_ALL += $(GUARDED)
 endif
 define runner_rules
 $(OUT)/grader/lab$(1): $(RUNNER) $(call linked,$(1)) $(call own,$(1))

@@ -1,4 +1,5 @@
 #include "grader/attempt.h"
+#include "grader/own_words.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -73,29 +74,106 @@ found attempt_predict(const attempt *a, const test *t)
     return found_of(0, "no such line in answers.txt");
 }
 
-static bool is_answered(const answer *a)
+/* ---- whether everything is answered ---------------------------------------------------------- */
+
+/* A file of the lab's folder, in the staff's tree. NULL: it cannot be read; the caller frees it. */
+static char *read_lab_file(const attempt *a, const char *name)
 {
+    enum { MOST = 1 << 18 };
+    char path[700];
+    snprintf(path, sizeof path, "%s/%s", a->lab_folder, name);
+    FILE *f = fopen(path, "r");
+    char *text = f ? calloc(MOST, 1) : NULL;
+    if (text) text[fread(text, 1, MOST - 1, f)] = '\0';
+    if (f) fclose(f);
+    return text;
+}
+
+/* Question `number` of the handout: "3. Why ...", below the heading that ends with "Questions". */
+static void find_question(const char *handout, const char *number, char *text, size_t bytes)
+{
+    char begin[16], end[16];
+    *text = '\0';
+    snprintf(begin, sizeof begin, "\n%d. ", atoi(number));
+    snprintf(end, sizeof end, "\n%d. ", atoi(number) + 1);
+    const char *from = handout ? strstr(handout, "Questions\n") : NULL;
+    from = from ? strstr(from, begin) : NULL;
+    if (!from) return;
+    const char *next = strstr(from, end), *section = strstr(from, "\n## ");
+    const char *to = next && (!section || next < section) ? next : section;
+    snprintf(text, bytes, "%.*s", to ? (int)(to - from) : (int)bytes - 1, from);
+}
+
+static const answer *find_answer(const answer *all, int count, const char *key)
+{
+    for (int i = 0; i < count; i++)
+        if (!strcmp(all[i].key, key)) return &all[i];
+    return NULL;
+}
+
+/* What an answer is held against. */
+typedef struct context {
+    char *handout_text, *form;
+    known_text handout, known; /* known: all that an answer may not be copied from */
+} context;
+
+static void close_context(context *c)
+{
+    free(c->handout_text);
+    free(c->form);
+    known_text_free(&c->handout);
+    known_text_free(&c->known);
+}
+
+static bool open_context(const attempt *a, context *c)
+{
+    *c = (context){.handout_text = read_lab_file(a, "README.md"),
+                   .form = read_lab_file(a, "answers.txt")};
+    const char *const handout = c->handout_text ? c->handout_text : "", *const form =
+                                                                            c->form ? c->form : "";
+    if (known_text_add(&c->handout, handout) && known_text_add(&c->known, handout) &&
+        known_text_add(&c->known, form))
+        return true;
+    close_context(c);
+    return false;
+}
+
+/* NULL: it is an answer; else what it lacks. Questions want words of one's own, predictions and names anything. */
+static const char *lacking(const answer *a, context *c)
+{
+    char question[2000] = "";
     const bool is_question = a->key[0] == 'q' && isdigit((unsigned char)a->key[1]);
-    return strlen(a->text) >= (is_question || !strcmp(a->key, "reflection") ? LEAST_ANSWER : 1);
+    if (!*a->text) return "nothing";
+    if (!is_question && strcmp(a->key, "reflection") != 0) return NULL;
+    if (is_question) find_question(c->handout_text, a->key + 1, question, sizeof question);
+    if (strlen(a->text) < LEAST_ANSWER) return "next to nothing";
+    const char *why = own_words_lacking(a->text, question, &c->handout, &c->known);
+    return known_text_add(&c->known, a->text) ? why : "no memory to read it";
 }
 
 found attempt_answered(const attempt *a)
 {
-    static answer all[MAX_ANSWERS];
-    char missing[400] = "";
-    int asked = 0, answered = 0;
+    static answer all[MAX_ANSWERS], form[MAX_ANSWERS];
+    char missing[400] = "", path[700];
+    int answered = 0;
+    context c;
     const int n = open_answers(a, all);
     if (n < 0) return found_of(0, "no answers.txt");
-    for (int i = 0; i < n; i++) {
-        asked++;
-        if (is_answered(&all[i])) {
-            answered++;
-            continue;
-        }
+    snprintf(path, sizeof path, "%s/answers.txt", a->lab_folder);
+    FILE *f = fopen(path, "r"); /* what is asked is the staff's to say */
+    const int asked = f ? read_answers(f, form) : 0;
+    if (f) fclose(f);
+    if (!asked) return found_of(NAN, "%.500s: there are no questions", path);
+    if (!open_context(a, &c)) return found_of(NAN, "no memory to read answers");
+    for (int i = 0; i < asked; i++) {
+        const answer *given = find_answer(all, n, form[i].key);
+        const char *why = given ? lacking(given, &c) : "nothing";
         const size_t used = strlen(missing);
-        snprintf(missing + used, sizeof missing - used, "%s%.60s", used ? ", " : "", all[i].key);
+        if (why)
+            snprintf(missing + used, sizeof missing - used, "; %.60s: %s", form[i].key, why);
+        else
+            answered++;
     }
-    return asked ? found_of((double)answered / asked, "%d of %d%s%s", answered, asked,
-                            *missing ? "; nothing, or next to nothing, for " : "", missing)
-                 : found_of(0, "answers.txt has no questions in it");
+    close_context(&c);
+    return found_of((double)answered / asked, "%d of %d%s", answered, asked, missing);
 }

@@ -19,19 +19,20 @@ typedef struct attempt {
     const char *cuda_home;  /* the toolkit; NULL: where make finds it */
     const rubric *rubric;
     uint64_t secret;
-    double patience; /* seconds for each program that a test starts */
+    double patience; /* seconds of processor time for each program that a test starts */
     bool rehearsal;  /* performance is measured where it means nothing, and for no points */
 } attempt;
 
 /* What a test found: the share of its points (NAN: cannot be run here), and why. */
 typedef struct found {
     double share;
+    bool out_of_time; /* the submission's program was given up */
     char text[600];
 } found;
 
 /* build.c: the submission is staged, compiled in confinement, looked into and linked. Where the share
- * is 0 nothing else can be tested. */
-found attempt_build(const attempt *a);
+ * is 0 nothing else can be tested. STATUS_USAGE: there is nothing that can be read at a->submission. */
+enum status attempt_build(const attempt *a, found *f, error_text *error);
 
 /* correct.c: results, checked by this process, of problems that it alone knows. */
 found attempt_correct(const attempt *a, const test *t);

@@ -11,7 +11,7 @@
 #include "grader/remote.h"
 #include "harness/verify.h"
 
-enum { MAX_SIDES = 32 };
+enum { MAX_SIDES = MAX_STEPS };
 
 typedef struct bench {
     const operation *operation;
@@ -27,6 +27,9 @@ typedef struct bench {
     float *results[MAX_OUTPUTS];     /* what a slot's outputs held when they were fetched */
     uint64_t secret;
     int held[MAX_SIDES]; /* which side each slot holds */
+    /* With which key the slot was fingerprinted after its last run, and what came of it; 0: it was not. */
+    uint64_t keys[MAX_SIDES];
+    fingerprint said[MAX_SIDES][MAX_OUTPUTS];
 } bench;
 
 /* Takes A over, also on failure. */
@@ -46,10 +49,13 @@ enum status bench_widen(bench *b, size_t num_sides, error_text *error);
 bool bench_prepare(bench *b, remote *r, int lab, const char *settings);
 /* Puts a side into a slot, with fresh outputs. */
 bool bench_load(bench *b, remote *r, int slot, int side);
-/* Runs the slots in this order. */
+/* Runs the slots in this order; *ms is how long it took until the fingerprints of the results were here. A report
+ * is what a traced runner gives in their place. */
 bool bench_run(bench *b, remote *r, const int *slots, int count, double *ms, trace_report *report);
+/* How long fingerprints of these slots take by themselves. */
+bool bench_look(bench *b, remote *r, const int *slots, int count, double *ms);
 /* Compares what the slot's outputs hold now: all of it, or of each `sample` rows that nobody can have
- * known before. The guards must be whole. */
+ * known before. The guards must be whole, and the outputs be those that the fingerprints were of. */
 bool bench_check(bench *b, remote *r, int slot, int sample);
 /* The inputs of a slot are what they were. */
 bool bench_check_inputs(bench *b, remote *r, int slot);

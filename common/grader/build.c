@@ -1,7 +1,6 @@
 #include "grader/attempt.h"
 #include "grader/confine.h"
 #include "harness/device.h"
-#include "harness/timing.h"
 
 #include <fcntl.h>
 #include <omp.h>
@@ -48,8 +47,8 @@ static int open_log(const attempt *a)
                 0600);
 }
 
-/* A script or make of the staff's tree, which is trusted: true if it exits with 0. */
-static bool trusted(const attempt *a, const char *const *argv)
+/* A script or make of the staff's tree, which is trusted: its exit status; -1 if it has none. */
+static int trusted(const attempt *a, const char *const *argv)
 {
     int how = -1;
     const int log = open_log(a);
@@ -62,7 +61,7 @@ static bool trusted(const attempt *a, const char *const *argv)
     }
     if (pid > 0) waitpid(pid, &how, 0);
     close(log);
-    return pid > 0 && WIFEXITED(how) && WEXITSTATUS(how) == 0;
+    return pid > 0 && WIFEXITED(how) ? WEXITSTATUS(how) : -1;
 }
 
 /* What both makes of a build are told: where they differ the second compiles the staff's objects again. */
@@ -98,7 +97,7 @@ static bool compile(const attempt *a, const settings *s, char *how, size_t bytes
     int status = -1;
     snprintf(how, bytes, "cannot start the compiler");
     if (confine_start(&t, &c, &error) == STATUS_OK)
-        status = confine_end(&c, wall_ms() + 1000 * COMPILER * a->patience, how, bytes);
+        status = confine_end(&c, confine_until(COMPILER * a->patience), how, bytes);
     close(t.output);
     return status == 0;
 }
@@ -124,29 +123,33 @@ static found build_for(const attempt *a, const char *backend, const char *kinds)
         return found_of(0, "does not compile%s%s: %s", strstr(how, "exit") ? "" : ", ",
                         strstr(how, "exit") ? "" : how, text);
     }
-    if (!trusted(a, look)) {
+    if (trusted(a, look) != 0) {
         reason(a, text, sizeof text);
         return found_of(0, "refused: %s", text);
     }
-    if (!trusted(a, link)) {
+    if (trusted(a, link) != 0) {
         reason(a, text, sizeof text);
         return found_of(0, "does not link: %s", text);
     }
     return found_of(1, "%s", "");
 }
 
-found attempt_build(const attempt *a)
+enum status attempt_build(const attempt *a, found *f, error_text *error)
 {
     char text[500], uid[16];
     snprintf(uid, sizeof uid, "%u", (unsigned)confine_uid());
     const char *const stage[] = {
         "scripts/grade-stage", a->submission, a->lab_folder, a->work, uid, NULL};
-    if (!trusted(a, stage)) {
-        reason(a, text, sizeof text);
-        return found_of(0, "refused: %s", text);
+    const int how = trusted(a, stage);
+    reason(a, text, sizeof text);
+    if (how == STATUS_USAGE) return fail(error, STATUS_USAGE, "%s", text);
+    if (how != 0) {
+        *f = found_of(0, "refused: %s", text);
+        return STATUS_OK;
     }
     /* The instruments are the CPU backend's, wherever results and times come from. */
-    if (!device_keeps_time()) return build_for(a, device_backend(), "plain traced");
-    const found f = build_for(a, device_backend(), "plain");
-    return f.share == 1 ? build_for(a, "simt", "traced") : f;
+    const bool both = device_keeps_time();
+    *f = build_for(a, device_backend(), both ? "plain" : "plain traced");
+    if (both && f->share == 1) *f = build_for(a, "simt", "traced");
+    return STATUS_OK;
 }

@@ -4,17 +4,20 @@
  * The grader asks, over a socket that the runner inherits, and the runner answers: one message each,
  * with bytes behind it. The grader holds the seeds, the oracle and the clock; the runner has arrays
  * under numbers, and is told to fill one, to prepare a contender, to run it on some, to hand one back.
- * Nothing that the runner says is believed but the contents of arrays, and those are checked.
+ * Nothing that the runner says is believed but the contents of arrays, and those are checked. "Done" is
+ * said with the fingerprints of all results: so it cannot be said before they are there.
  */
 #ifndef GRADER_CHANNEL_H
 #define GRADER_CHANNEL_H
 
+#include "grader/fingerprint.h"
 #include "harness/instruments.h"
 #include "ops/operation.h"
 
 enum {
     CHANNEL_FD = 3,     /* the runner's end */
     MAX_ARRAYS = 512,   /* array numbers are below this */
+    MAX_STEPS = 32,     /* of a batch */
     ARRAY_GUARD = 4096, /* bytes before and after each array that are not its own */
     MAX_TOLD_FINDINGS = 4
 };
@@ -24,6 +27,7 @@ enum command {
     CHANNEL_GET,     /* answered with the same of an array, as it is now */
     CHANNEL_PREPARE, /* behind: prepare_request, row_ptr, col_idx */
     CHANNEL_RUN,     /* behind: run_step, one for each run; answered when all are done */
+    CHANNEL_LOOK,    /* the same without the runs: what the fingerprints alone take */
     CHANNEL_RELEASE
 };
 
@@ -33,6 +37,7 @@ typedef struct message {
     int32_t array, element;
     bool read_only; /* kernels must not write the array */
     uint64_t bytes; /* that follow */
+    uint64_t key;   /* of RUN and LOOK: what the fingerprints begin with */
     char text
         [256]; /* of PUT: the array's name; of PREPARE: settings, "D=2,C=4"; of an answer: why */
 } message;
@@ -48,6 +53,11 @@ typedef struct prepare_request {
 typedef struct run_step {
     int32_t inputs[MAX_OPERANDS], outputs[MAX_OUTPUTS]; /* -1 behind the last */
 } run_step;
+
+/* What a runner answers RUN and LOOK with: of the arrays of outputs, guards included. */
+typedef struct look {
+    fingerprint outputs[MAX_STEPS][MAX_OUTPUTS];
+} look;
 
 /* What a traced runner answers a RUN with. */
 typedef struct trace_report {

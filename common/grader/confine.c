@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,7 +103,8 @@ uid_t confine_uid(void)
 
 static void limit(int resource, rlim_t most)
 {
-    const struct rlimit r = {most, most};
+    /* Past the first of the two a process dies of a signal that says why. */
+    const struct rlimit r = {most, resource == RLIMIT_CPU ? most + 1 : most};
     setrlimit(resource, &r);
 }
 
@@ -152,7 +154,7 @@ static void become(const task *t)
 
 enum status confine_start(const task *t, confined *c, error_text *error)
 {
-    *c = (confined){fork()};
+    *c = (confined){.pid = fork()};
     if (c->pid < 0) {
         c->pid = 0;
         return fail(error, STATUS_RUNTIME, "cannot start a process: %s", strerror(errno));
@@ -183,6 +185,11 @@ static void kill_all_children(void)
     }
 }
 
+double confine_until(double cpu_seconds)
+{
+    return wall_ms() + 1000 * (60 + 3 * cpu_seconds);
+}
+
 static const char *signal_meaning(int signal)
 {
     return signal == SIGXCPU   ? "too much processor time"
@@ -200,20 +207,24 @@ int confine_end(confined *c, double until, char *text, size_t bytes)
     pid_t ended;
     while ((ended = waitpid(c->pid, &how, WNOHANG)) == 0 && wall_ms() < until)
         usleep(1000);
+    int killer = 0;
     if (ended == 0) {
+        c->out_of_time = isfinite(until) && until > 0;
         snprintf(text, bytes, "its time is over");
         kill(-c->pid, SIGKILL);
         waitpid(c->pid, &how, 0);
     } else if (WIFSIGNALED(how)) {
-        snprintf(text, bytes, "killed: %s", signal_meaning(WTERMSIG(how)));
+        killer = WTERMSIG(how);
     } else if (WIFEXITED(how)) {
         /* bubblewrap and unshare, like a shell, exit with 128 + N for a signal N. */
         status = WEXITSTATUS(how);
         if (status > 128)
-            snprintf(text, bytes, "killed: %s", signal_meaning(status - 128));
+            killer = status - 128;
         else if (status)
             snprintf(text, bytes, "exit status %d", status);
     }
+    if (killer) snprintf(text, bytes, "killed: %s", signal_meaning(killer));
+    c->out_of_time = c->out_of_time || killer == SIGXCPU;
     kill(-c->pid, SIGKILL);
     c->pid = 0;
     kill_all_children();
@@ -232,7 +243,7 @@ static bool wall_stands(void)
                     .output = open("/dev/null", O_WRONLY | O_CLOEXEC),
                     .limits = {10, 32, 64, (size_t)1 << 30, 1 << 20}};
     const bool started = confine_start(&t, &c, NULL) == STATUS_OK;
-    const bool stands = started && confine_end(&c, wall_ms() + 10000, text, sizeof text) == 0;
+    const bool stands = started && confine_end(&c, wall_ms() + 60000, text, sizeof text) == 0;
     close(t.output);
     return stands;
 }

@@ -16,9 +16,9 @@
 #include <sys/types.h>
 
 typedef struct limits {
-    int cpu_seconds, processes, open_files;
-    size_t memory_bytes; /* of data: reserved addresses do not count */
-    size_t file_bytes;   /* the largest file, its output included */
+    int cpu_seconds, processes, open_files; /* processor time is that of all threads of a process */
+    size_t memory_bytes;                    /* of data: reserved addresses do not count */
+    size_t file_bytes;                      /* the largest file, its output included */
 } limits;
 
 /* How tasks are walled off, best first: by bubblewrap; by namespaces, but with everybody's files; with
@@ -37,8 +37,13 @@ typedef struct task {
 } task;
 
 typedef struct confined {
-    pid_t pid; /* of the outermost process; 0: none */
+    pid_t pid;        /* of the outermost process; 0: none */
+    bool out_of_time; /* how it ended: of processor time, or of the time that passes */
 } confined;
+
+/* When a task that may take so many seconds of processor time is given up, by wall_ms(): later than that, so that a
+ * loaded machine takes no time away from it; only those that sleep wait so long. */
+double confine_until(double cpu_seconds);
 
 /* Finds out what this machine allows, from `best` on. Call before the first task; makes this process the one
  * that orphans below it are handed to, and lets nobody look into it. */

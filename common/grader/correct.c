@@ -118,6 +118,7 @@ static found correct(const attempt *a, const test *t, bool in_batches)
             right = try_one(a, &r, &trials[i], (enum precision)p, t->word[2], in_batches,
                             random_substream(secret, i), &f);
         remote_close(&r);
+        f.out_of_time = r.process.out_of_time;
         if (!right) break;
     }
     return f;

@@ -64,7 +64,7 @@ bool remote_open(remote *r, const char *program, int instruments, const char *lo
     char number[16], folder[4096];
     int ends[2];
     error_text error;
-    *r = (remote){.fd = -1, .until = wall_ms() + 1000 * seconds};
+    *r = (remote){.fd = -1, .until = confine_until(seconds)};
     snprintf(number, sizeof number, "%d", instruments);
     snprintf(folder, sizeof folder, "%s", program);
     *strrchr(folder, '/') = '\0';
@@ -133,11 +133,27 @@ bool remote_prepare(remote *r, const prepare_request *request, const csr_matrix 
            hear(r, 0);
 }
 
-bool remote_run(remote *r, const run_step *steps, int count, double *ms, trace_report *report)
+/* Asks for `bytes` to be answered, and takes the time. */
+static bool ask(remote *r, const message *m, const run_step *steps, double *ms, void *answer,
+                size_t bytes)
 {
-    const message m = {.command = CHANNEL_RUN, .bytes = count * sizeof *steps};
     const double start = wall_ms();
-    const bool done = say(r, &m, steps, m.bytes) && hear(r, report ? sizeof *report : 0);
+    const bool done = say(r, m, steps, m->bytes) && hear(r, bytes) &&
+                      (channel_read(r->fd, answer, bytes, r->until) || lost(r));
     *ms = wall_ms() - start;
-    return done && (!report || channel_read(r->fd, report, sizeof *report, r->until) || lost(r));
+    return done;
+}
+
+bool remote_run(remote *r, const run_step *steps, int count, uint64_t key, double *ms, look *seen,
+                trace_report *report)
+{
+    const message m = {.command = CHANNEL_RUN, .bytes = count * sizeof *steps, .key = key};
+    return report ? ask(r, &m, steps, ms, report, sizeof *report)
+                  : ask(r, &m, steps, ms, seen, sizeof *seen);
+}
+
+bool remote_look(remote *r, const run_step *steps, int count, uint64_t key, double *ms, look *seen)
+{
+    const message m = {.command = CHANNEL_LOOK, .bytes = count * sizeof *steps, .key = key};
+    return ask(r, &m, steps, ms, seen, sizeof *seen);
 }

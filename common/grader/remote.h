@@ -15,7 +15,8 @@ typedef struct remote {
 } remote;
 
 /* Starts the runner at `program`; `instruments` (INSTRUMENT_* ored) for a traced one. Its output goes
- * to the file `log`. All that follows must be done in `seconds`. */
+ * to the file `log`. All that follows must be done in `seconds` of processor time; r->process.out_of_time says
+ * whether that was not enough. */
 bool remote_open(remote *r, const char *program, int instruments, const char *log, double seconds);
 /* Kills it, whatever it is doing. */
 void remote_close(remote *r);
@@ -27,8 +28,12 @@ bool remote_put(remote *r, int array, const void *image, size_t bytes, const cha
 bool remote_get(remote *r, int array, void *image, size_t bytes);
 bool remote_prepare(remote *r, const prepare_request *request, const csr_matrix *A,
                     const char *settings);
-/* *ms is how long the answer took by this process's clock; *report may be NULL. */
-bool remote_run(remote *r, const run_step *steps, int count, double *ms, trace_report *report);
+/* *ms is how long the answer took by this process's clock. One of *seen and *report is NULL: the latter is what
+ * a traced runner answers. */
+bool remote_run(remote *r, const run_step *steps, int count, uint64_t key, double *ms, look *seen,
+                trace_report *report);
+/* The fingerprints alone, without a run. */
+bool remote_look(remote *r, const run_step *steps, int count, uint64_t key, double *ms, look *seen);
 
 /* Text from a runner, fit to be shown: one line of printable characters. */
 void remote_clean(char *text);

@@ -199,6 +199,7 @@ static bool prepare(session *s, message *m, const char *payload)
     op->choose(s->contender, &s->problem, tuning);
     apply_settings(s->contender, m->text, tuning);
     cudaError_t e = op->prepare(s->contender, &s->problem, d_inputs, tuning, &s->instance);
+    if (e == cudaSuccess && !all) e = fingerprints_open(MAX_STEPS * MAX_OUTPUTS);
     if (e == cudaSuccess) e = cudaDeviceSynchronize();
     if (all) all->end();
     return answer_cuda(e, NULL, 0);
@@ -221,15 +222,26 @@ static void take_report(const instruments *all, trace_report *report)
     }
 }
 
-static bool run(session *s, const message *m, const run_step *steps)
+/* The fingerprints of every output of the steps. */
+static cudaError_t take_look(const run_step *steps, size_t count, uint64_t key, look *seen)
 {
-    const size_t count = m->bytes / sizeof *steps;
-    const instruments *all = instruments_here();
-    cudaError_t e = cudaSuccess;
-    if (!s->instance) return answer(STATUS_USAGE, "nothing is prepared", NULL, 0);
+    device_array all[MAX_STEPS * MAX_OUTPUTS];
+    int n = 0;
+    *seen = (look){0};
+    for (size_t i = 0; i < count * MAX_OUTPUTS; i++) {
+        const int number = steps[i / MAX_OUTPUTS].outputs[i % MAX_OUTPUTS];
+        if (!contents(number)) continue;
+        all[n++] = (device_array){arrays[number].base, arrays[number].bytes,
+                                  &seen->outputs[i / MAX_OUTPUTS][i % MAX_OUTPUTS]};
+    }
+    return fingerprints_take(all, n, key);
+}
+
+/* One run for each step. */
+static cudaError_t take_steps(session *s, const run_step *steps, size_t count)
+{
     const operation *op = s->contender->operation;
-    if (all) all->begin(false, NULL);
-    copies_allow(false);
+    cudaError_t e = cudaSuccess;
     for (size_t i = 0; i < count && e == cudaSuccess; i++) {
         void *d_inputs[MAX_OPERANDS], *d_outputs[MAX_OUTPUTS];
         resolve(steps[i].inputs, MAX_OPERANDS, d_inputs);
@@ -238,9 +250,27 @@ static bool run(session *s, const message *m, const run_step *steps)
         e = op->run(s->instance, d_outputs, 0);
     }
     if (e == cudaSuccess) e = cudaGetLastError();
+    return e;
+}
+
+/* RUN, or LOOK. */
+static bool run(session *s, const message *m, const run_step *steps)
+{
+    const size_t count = m->bytes / sizeof *steps;
+    const instruments *all = instruments_here();
+    cudaError_t e = cudaSuccess;
+    if (!s->instance) return answer(STATUS_USAGE, "nothing is prepared", NULL, 0);
+    if (count > MAX_STEPS) return answer(STATUS_USAGE, "too many runs", NULL, 0);
+    if (all) all->begin(false, NULL);
+    copies_allow(false);
+    if (m->command == CHANNEL_RUN) e = take_steps(s, steps, count);
     if (e == cudaSuccess) e = cudaDeviceSynchronize();
     copies_allow(true);
-    if (!all) return answer_cuda(e, NULL, 0);
+    if (!all) {
+        look seen;
+        if (e == cudaSuccess) e = take_look(steps, count, m->key, &seen);
+        return answer_cuda(e, &seen, e == cudaSuccess ? sizeof seen : 0);
+    }
     trace_report report;
     all->end();
     take_report(all, &report);
@@ -260,6 +290,7 @@ static bool serve(session *s, message *m, char *payload)
     case CHANNEL_PREPARE:
         return m->bytes >= sizeof(prepare_request) && prepare(s, m, payload);
     case CHANNEL_RUN:
+    case CHANNEL_LOOK:
         return run(s, m, (run_step *)payload);
     case CHANNEL_RELEASE:
         release(s);

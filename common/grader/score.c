@@ -8,12 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-void scores_open(scores *s, const rubric *p, const char *path, const char *title)
-{
-    *s = (scores){.rubric = p, .path = path};
-    snprintf(s->title, sizeof s->title, "%s", title);
-}
-
 void test_title(const test *t, char *text, size_t bytes)
 {
     const bool runs = t->kind != TEST_BUILD && t->kind != TEST_PREDICT && t->kind != TEST_ANSWERED;
@@ -75,11 +69,9 @@ static void write_test(FILE *out, const test *t, const mark *m)
 static void write_results(FILE *out, const scores *s)
 {
     fprintf(out, "{\n  \"score\": %g,\n  \"output\": ", scores_sum(s));
-    char text[900];
-    snprintf(text, sizeof text,
-             "%s. %g points of tests that could not be run here are not in the total. "
-             "Confinement: %s",
-             s->title, scores_not_run(s), s->walls ? s->walls : "-");
+    char text[900], total[200];
+    scores_text(s, total, sizeof total);
+    snprintf(text, sizeof text, "%s. Confinement: %s", total, s->walls ? s->walls : "-");
     json_text(out, text);
     fputs(",\n  \"leaderboard\": [", out);
     if (s->speed > 0)
@@ -104,6 +96,14 @@ static enum status save(const scores *s, error_text *error)
     return output_close(&f, error);
 }
 
+enum status scores_open(scores *s, const rubric *p, const char *path, const char *title,
+                        const char *walls, error_text *error)
+{
+    *s = (scores){.rubric = p, .path = path, .walls = walls};
+    snprintf(s->title, sizeof s->title, "%s", title);
+    return save(s, error);
+}
+
 enum status score(scores *s, int test, double share, error_text *error, const char *format, ...)
 {
     va_list args;
@@ -114,20 +114,29 @@ enum status score(scores *s, int test, double share, error_text *error, const ch
     va_end(args);
     const double points = s->rubric->tests[test].points;
     m->verdict = isnan(share) ? NOT_RUN : share >= 1 ? PASSED : FAILED;
-    m->points = isnan(share) ? 0 : points * share;
+    /* Rounded once, to what is printed: so the sum of what a reader sees is the total, everywhere. */
+    m->points = isnan(share) ? 0 : round(100 * points * share) / 100;
     test_title(&s->rubric->tests[test], title, sizeof title);
     if (isnan(share))
         printf("   -/%-4g %s: not run: %s\n", points, title, m->text);
     else
-        printf("%4.4g/%-4g %s%s%s\n", m->points, points, title, *m->text ? ": " : "", m->text);
+        printf("%4g/%-4g %s%s%s\n", m->points, points, title, *m->text ? ": " : "", m->text);
     fflush(stdout);
     return save(s, error);
 }
 
-void scores_total(const scores *s)
+void scores_text(const scores *s, char *text, size_t bytes)
 {
     const double not_run = scores_not_run(s), all = rubric_points(s->rubric);
-    printf("%s: %.4g of %g points", s->title, scores_sum(s), all - not_run);
-    if (not_run > 0) printf(" (%g more could not be tested here)", not_run);
-    putchar('\n');
+    const int used =
+        snprintf(text, bytes, "%s: %g of %g points", s->title, scores_sum(s), all - not_run);
+    if (not_run > 0)
+        snprintf(text + used, bytes - used, " (%g more could not be tested here)", not_run);
+}
+
+void scores_total(const scores *s)
+{
+    char text[200];
+    scores_text(s, text, sizeof text);
+    puts(text);
 }

@@ -29,9 +29,11 @@ typedef struct scores {
     double speed; /* over the reference's, for the leaderboard; 0: not measured */
 } scores;
 
-void scores_open(scores *s, const rubric *p, const char *path, const char *title);
+/* Writes results.json for the first time. */
+enum status scores_open(scores *s, const rubric *p, const char *path, const char *title,
+                        const char *walls, error_text *error);
 
-/* `share` (0 to 1) of the test's points, and why. NAN: the test cannot be run here, which takes its
+/* `share` (0 to 1) of the test's points, to the hundredth of a point, and why. NAN: the test cannot be run here, which takes its
  * points out of the total. */
 enum status score(scores *s, int test, double share, error_text *error, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
@@ -45,7 +47,10 @@ bool scores_results_failed(const scores *s);
 double scores_sum(const scores *s);
 /* Of the tests that could not be run. */
 double scores_not_run(const scores *s);
-/* The last line of the report. */
+/* "lab 3: 80 of 80 points (20 more could not be tested here)", the one total: the report's last line, and what
+ * results.json says. */
+void scores_text(const scores *s, char *text, size_t bytes);
+/* Prints it. */
 void scores_total(const scores *s);
 
 #endif

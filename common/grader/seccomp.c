@@ -6,6 +6,7 @@
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <stddef.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -25,9 +26,7 @@ static const int ALLOWED[] = {
     SYS_write,
     SYS_recvfrom,
     SYS_sendto,
-    SYS_mmap,
     SYS_munmap,
-    SYS_mprotect,
     SYS_mremap,
     SYS_madvise,
     SYS_brk,
@@ -67,7 +66,7 @@ enum { NUM_ALLOWED = sizeof ALLOWED / sizeof ALLOWED[0] };
 
 bool install_seccomp_filter(void)
 {
-    struct sock_filter filter[24 + 2 * NUM_ALLOWED], *next = filter;
+    struct sock_filter filter[32 + 2 * NUM_ALLOWED], *next = filter;
     const struct sock_filter begin[] = {
         LOAD(arch),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OWN_ARCHITECTURE, 1, 0),
@@ -88,6 +87,13 @@ bool install_seccomp_filter(void)
         UNLESS((unsigned)getpid(), 1),
         ANSWER(SECCOMP_RET_ALLOW),
         ANSWER(SECCOMP_RET_ERRNO | EPERM),
+        /* What is data stays data: bytes of a constant cannot be made instructions. */
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 1, 0),
+        UNLESS(SYS_mprotect, 4),
+        LOAD(args[2]),
+        UNLESS_SET(PROT_EXEC, 1),
+        ANSWER(SECCOMP_RET_ERRNO | EPERM),
+        ANSWER(SECCOMP_RET_ALLOW),
     };
     for (size_t i = 0; i < sizeof begin / sizeof begin[0]; i++)
         *next++ = begin[i];

@@ -8,7 +8,7 @@
 
 /* From now on this process and its threads can use memory, wait, and read and write what is open.
  * Calls that open files, start programs, connect, signal others or change limits fail with EPERM.
- * There is no way back. Returns whether the kernel did it. */
+ * Memory cannot be made executable. There is no way back. Returns whether the kernel did it. */
 bool install_seccomp_filter(void);
 
 #endif

@@ -2,7 +2,8 @@
  * speed.c - speed, by this process's clock alone.
  *
  * The clock starts when the runner is told to work on a batch and stops when it says that it is done:
- * what it might do to events or clocks of its own changes nothing. It says so too early at its peril: a
+ * what it might do to events or clocks of its own changes nothing. It says so too early at its peril: "done"
+ * comes with fingerprints of all results, which must be those that are fetched and checked afterwards. A
  * batch goes once over slots that all hold other right-hand sides, put there while the submission was
  * not running, and rows of every result, drawn afterwards, are checked. The reference is the staff's
  * own lab, linked to the same runner, with the same inputs. The two take turns, so that what drifts on a
@@ -95,18 +96,23 @@ race_verdict speed_judge(const racer *reference, const racer *submission, target
 }
 
 /* A batch before those that count loads the kernels. False with r->why. */
-static bool take_batches(bench *b, remote *r, int lab, double *ms)
+static bool take_batches(bench *b, remote *r, int lab, double *ms, double *look_ms)
 {
     int slots[MAX_SIDES];
     if (!bench_prepare(b, r, lab, "")) return false;
     for (int round = 0; round <= SPEED_BATCHES; round++) {
-        double batch;
+        double batch, look;
         for (int s = 0; s < b->num_sides; s++) {
             slots[s] = s;
             if (!bench_load(b, r, s, (s + round) % b->num_sides)) return false;
         }
-        if (!bench_run(b, r, slots, b->num_sides, &batch, NULL)) return false;
-        if (round > 0) ms[round - 1] = batch / b->num_sides;
+        if (!bench_run(b, r, slots, b->num_sides, &batch, NULL) ||
+            !bench_look(b, r, slots, b->num_sides, &look))
+            return false;
+        if (round > 0) {
+            ms[round - 1] = batch / b->num_sides;
+            look_ms[round - 1] = look / b->num_sides;
+        }
         for (int s = 0; s < b->num_sides; s++)
             if (!bench_check(b, r, s, SAMPLE)) return false;
     }
@@ -119,17 +125,32 @@ static bool take_turn(const attempt *a, bench *b, racer *who, int turn)
     char log[4096];
     attempt_path(a, "log", log, sizeof log);
     const bool done = remote_open(&r, who->program, 0, log, 3 * a->patience) &&
-                      take_batches(b, &r, who->lab, who->ms[turn]);
+                      take_batches(b, &r, who->lab, who->ms[turn], who->look_ms[turn]);
     snprintf(who->why, sizeof who->why, "%s", r.why);
     remote_close(&r);
+    who->out_of_time = r.process.out_of_time;
     return done;
+}
+
+/* No time is less than a hundredth of what was measured. */
+static void subtract(racer *r, double look_ms)
+{
+    for (int i = 0; i < SPEED_TURNS * SPEED_BATCHES; i++) {
+        double *const ms = &r->ms[i / SPEED_BATCHES][i % SPEED_BATCHES];
+        *ms = fmax(*ms - look_ms, *ms / 100);
+    }
 }
 
 bool speed_race(const attempt *a, bench *b, racer *one, racer *other)
 {
+    double looks[SPEED_TURNS * SPEED_BATCHES];
     for (int t = 0; t < SPEED_TURNS; t++)
         if (!take_turn(a, b, t % 2 ? other : one, t) || !take_turn(a, b, t % 2 ? one : other, t))
             return false;
+    memcpy(looks, one->look_ms, sizeof looks);
+    const double look_ms = median(looks, SPEED_TURNS * SPEED_BATCHES);
+    subtract(one, look_ms);
+    subtract(other, look_ms);
     return true;
 }
 
@@ -185,6 +206,8 @@ found attempt_time(const attempt *a, const test *t, bool right, double *speed)
     const bool raced = speed_race(a, &b, &reference, &submission);
     bench_close(&b);
     if (raced) return judge(a, t, &reference, &submission, speed);
-    return *reference.why ? found_of(NAN, "the reference: %s", reference.why)
-                          : found_of(0, "%s", submission.why);
+    if (*reference.why) return found_of(NAN, "the reference: %s", reference.why);
+    found f = found_of(0, "%s", submission.why);
+    f.out_of_time = submission.out_of_time;
+    return f;
 }

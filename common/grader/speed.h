@@ -18,8 +18,10 @@ enum { SPEED_TURNS = 4, SPEED_BATCHES = 4 };
 typedef struct racer {
     const char *program; /* a runner */
     int lab;
-    double ms[SPEED_TURNS][SPEED_BATCHES]; /* a run, in each batch of each turn */
-    char why[400];                         /* what was wrong with it; "" */
+    double ms[SPEED_TURNS][SPEED_BATCHES];      /* a run, in each batch of each turn */
+    double look_ms[SPEED_TURNS][SPEED_BATCHES]; /* what fingerprints alone take of that */
+    char why[400];                              /* what was wrong with it; "" */
+    bool out_of_time;
 } racer;
 
 /* The share of the points for a speed: linear between. A NAN gets none. */
@@ -33,8 +35,8 @@ target speed_target(const char *lab_folder, const char *device, const test *t);
 enum status speed_open(const attempt *a, const test *t, bench *b, error_text *error);
 
 /* Times both, in turns: one other, other one, one other ... A turn is a process of its own, and only one
- * lives at a time: none can disturb the other. Every batch is checked. False if something was wrong with
- * one of them. */
+ * lives at a time: none can disturb the other. Every batch is checked. What fingerprints take in `one`, whose
+ * program is trusted, is taken off the times of both. False if something was wrong with one of them. */
 bool speed_race(const attempt *a, bench *b, racer *one, racer *other);
 
 /* The median over all batches, and by what fraction the slowest turn's median exceeds the quickest's. */

@@ -9,8 +9,9 @@
 
 /* ---- one run under the instruments ----------------------------------------------------------- */
 
+/* *f says why, where it is false. */
 static bool run_traced(const attempt *a, const char *program, int instruments, bench *b, int lab,
-                       const char *settings, trace_report *report, char *why, size_t bytes)
+                       const char *settings, trace_report *report, found *f)
 {
     remote r;
     char log[4096];
@@ -20,8 +21,9 @@ static bool run_traced(const attempt *a, const char *program, int instruments, b
     const bool ran = remote_open(&r, program, instruments, log, a->patience) &&
                      bench_prepare(b, &r, lab, settings) &&
                      bench_run(b, &r, &first, 1, &ms, report) && bench_check(b, &r, 0, 0);
-    snprintf(why, bytes, "%s", r.why);
+    if (!ran) *f = found_of(0, "%s", r.why);
     remote_close(&r);
+    f->out_of_time = r.process.out_of_time;
     return ran;
 }
 
@@ -41,10 +43,9 @@ static enum status open_traced(const attempt *a, const test *t, const char *spec
 
 /* ---- memcheck, racecheck --------------------------------------------------------------------- */
 
-static found judge_findings(const trace_report *r, bool ran, const char *why)
+static found judge_findings(const trace_report *r)
 {
     char kind[32], text[300], where[160];
-    if (!r->num_findings) return ran ? found_of(1, "%s", "") : found_of(0, "%s", why);
     snprintf(kind, sizeof kind, "%.31s", r->findings[0].kind);
     snprintf(text, sizeof text, "%.299s", r->findings[0].text);
     snprintf(where, sizeof where, "%.159s", r->findings[0].where);
@@ -60,7 +61,7 @@ found attempt_findings(const attempt *a, const test *t, int instrument)
     const uint64_t secret = random_substream(a->secret, t->line);
     int widths[4];
     const int num_widths = attempt_widths(t->word[1], widths, 4);
-    char program[4096], why[400];
+    char program[4096];
     found f = found_of(1, "%s", "");
     attempt_program(a, "runner", true, program, sizeof program);
     for (int i = 0; i < num_widths && f.share == 1; i++) {
@@ -69,10 +70,9 @@ found attempt_findings(const attempt *a, const test *t, int instrument)
         trace_report report = {.num_findings = 0};
         if (open_traced(a, t, t->word[0], widths[i], secret, &b, &error) != STATUS_OK)
             return found_of(NAN, "%.500s", error.text);
-        const bool ran =
-            run_traced(a, program, instrument, &b, a->lab, t->word[2], &report, why, sizeof why);
+        run_traced(a, program, instrument, &b, a->lab, t->word[2], &report, &f);
         bench_close(&b);
-        f = judge_findings(&report, ran, why);
+        if (report.num_findings) f = judge_findings(&report);
     }
     return f;
 }
@@ -162,11 +162,12 @@ found attempt_counter(const attempt *a, const test *t)
     const uint64_t secret = random_substream(a->secret, t->line);
     const metric *m = find_metric(t->word[0]);
     const double factor = strtod(t->word[1], NULL);
-    char own[4096], other[4096], why[400];
+    char own[4096], other[4096];
     int width;
     bench b;
     error_text error;
     trace_report got, want;
+    found f = found_of(0, "%s", ""), failed;
     if (!m) return found_of(NAN, "there is no counter '%s'", t->word[0]);
     attempt_program(a, "runner", true, own, sizeof own);
     attempt_program(a, "reference", true, other, sizeof other);
@@ -174,12 +175,10 @@ found attempt_counter(const attempt *a, const test *t)
         return found_of(NAN, "%s: no width", t->word[3]);
     if (open_traced(a, t, t->word[2], width, secret, &b, &error) != STATUS_OK)
         return found_of(NAN, "%.500s", error.text);
-    found f;
-    if (!run_traced(a, other, INSTRUMENT_COUNTERS, &b, a->lab, t->word[4], &want, why, sizeof why))
-        f = found_of(NAN, "the reference: %s", why);
-    else if (!run_traced(a, own, INSTRUMENT_COUNTERS, &b, a->lab, t->word[4], &got, why,
-                         sizeof why))
-        f = found_of(0, "%s", why);
+    if (!run_traced(a, other, INSTRUMENT_COUNTERS, &b, a->lab, t->word[4], &want, &failed))
+        f = found_of(NAN, "the reference: %s", failed.text);
+    else if (!run_traced(a, own, INSTRUMENT_COUNTERS, &b, a->lab, t->word[4], &got, &f))
+        ;
     else if (!is_believable(&got.run, &b))
         f = found_of(0, "the counters say less than the result takes: they are not believed");
     else {

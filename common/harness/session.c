@@ -13,7 +13,9 @@
 
 #include <math.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MAX_ENTRIES = 512 };
 
@@ -37,6 +39,9 @@ typedef struct session {
     row group[MAX_ENTRIES];        /* in every precision, one after the other */
     size_t num_group;              /* no more than entries */
     row_list rows;
+    char *
+        older_csv; /* rows that were in the CSV file before; NULL: only a complete run may replace them */
+    bool json_is_new;
     size_t step, steps; /* for the progress bar */
     bool stdout_lost;   /* its reader has left, or its disk is full */
     double traced_ms;   /* spent under the instruments, on this machine */
@@ -119,22 +124,35 @@ static enum status check_outputs(const options *o, error_text *error)
     return status == STATUS_OK ? check_output(json, error) : status;
 }
 
-/* Files are rewritten after every width, so that an interrupted run leaves what it has; what goes
- * to a stream can only be written once, at the end. A run without a single row leaves an old file
- * alone. */
+static void find_older_rows(session *s)
+{
+    const char *csv = s->options->csv_path, *json = s->options->json_path;
+    s->json_is_new = !json || access(json, F_OK) != 0;
+    if (csv && !is_standard_output(csv) && !rows_older(csv, &s->older_csv)) {
+        free(s->older_csv);
+        s->older_csv = NULL;
+    }
+}
+
+/* Files are rewritten after every width, so that an interrupted run leaves what it has, and what was there
+ * before; only a complete run takes that away. What goes to a stream can only be written once, at the end. A
+ * run without a single row leaves an old file alone. */
 static void save_rows(session *s, bool at_end)
 {
     const struct {
         const char *path;
         void (*write)(FILE *, const row *, size_t);
-    } outputs[] = {{s->options->csv_path, rows_write_csv},
-                   {s->options->json_path, rows_write_json}};
+        const char *older; /* NULL: the file waits for the end */
+    } outputs[] = {{s->options->csv_path, rows_write_csv, s->older_csv},
+                   {s->options->json_path, rows_write_json, s->json_is_new ? "" : NULL}};
     for (int i = 0; i < 2; i++) {
         const char *path = outputs[i].path;
         error_text error;
         if (!path || !s->rows.count) continue;
-        if (!at_end && (is_standard_output(path) || output_is_stream(path))) continue;
-        enum status status = rows_save(path, outputs[i].write, s->rows.rows, s->rows.count, &error);
+        if (!at_end && (is_standard_output(path) || output_is_stream(path) || !outputs[i].older))
+            continue;
+        enum status status = rows_save(path, outputs[i].write, s->rows.rows, s->rows.count,
+                                       at_end ? "" : outputs[i].older, &error);
         if (status != STATUS_OK) complain(s, status, &error);
     }
 }
@@ -331,6 +349,7 @@ static enum status run_datasets(session *s, error_text *error)
     if (s->options->instruments) status = instruments_start(s->options, error);
     if (status != STATUS_OK) return status;
     s->have_limits = limits_load(s->device.name, &s->limits);
+    find_older_rows(s);
     status = choose_entries(s, error);
     if (status == STATUS_OK)
         status = dataset_expand(s->options->dataset, s->options->data_dir, &names, &count, error);
@@ -360,5 +379,6 @@ enum status session_run(const options *o, const char *program)
                 program, s.traced_ms / 1000);
     }
     row_list_free(&s.rows);
+    free(s.older_csv);
     return s.worst == STATUS_SKIPPED && s.any_ran ? STATUS_OK : s.worst;
 }

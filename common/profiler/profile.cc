@@ -22,7 +22,7 @@ extern "C" {
 
 profiler_state profiler;
 
-/* Seconds that one block may run, unless SIMT_TIMEOUT says otherwise. It is traced some fifty times
+/* Seconds of processor time that one block may run, unless SIMT_TIMEOUT says otherwise. It is traced some fifty times
  * as slowly as it would run: in this time one thread adds up some four thousand million
  * products. */
 static const int TIMEOUT = 600;

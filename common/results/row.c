@@ -226,8 +226,32 @@ enum status rows_may_replace(const char *path, error_text *error)
                 path);
 }
 
+bool rows_older(const char *path, char **older)
+{
+    char *header = NULL, *line = NULL;
+    size_t bytes = 0, room = 0, used = 0;
+    *older = calloc(1, 1);
+    if (output_is_stream(path)) return *older;
+    FILE *old = fopen(path, "r"), *out = open_memstream(&header, &bytes);
+    if (out) rows_write_csv(out, NULL, 0);
+    if (out) fclose(out);
+    bool fits = *older && header;
+    if (old && fits && getline(&line, &room, old) > 0) {
+        fits = !strcmp(line, header);
+        for (ssize_t n; fits && (n = getline(&line, &room, old)) > 0; used += n) {
+            char *more = realloc(*older, used + n + 1);
+            fits = more;
+            if (more) memcpy((*older = more) + used, line, n + 1);
+        }
+    }
+    if (old) fclose(old);
+    free(line);
+    free(header);
+    return fits;
+}
+
 enum status rows_save(const char *path, void (*write)(FILE *, const row *, size_t), const row *rows,
-                      size_t count, error_text *error)
+                      size_t count, const char *older, error_text *error)
 {
     if (!strcmp(path, "-")) {
         write(stdout, rows, count);
@@ -237,5 +261,6 @@ enum status rows_save(const char *path, void (*write)(FILE *, const row *, size_
     enum status status = output_open(&file, path, error);
     if (status != STATUS_OK) return status;
     write(file.stream, rows, count);
+    fputs(older, file.stream);
     return output_close(&file, error);
 }

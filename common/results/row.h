@@ -85,9 +85,13 @@ void csv_text(FILE *out, const char *text);
  * for example. Both formats begin with the word "schema". */
 enum status rows_may_replace(const char *path, error_text *error);
 
-/* Lets `write` fill the file at `path`; "-" is standard output. By files.h, the old file stays until
- * the new one is whole. */
+/* What a run that is not complete must leave in `path`: *older becomes the lines below the header of a CSV of this
+ * schema ("" if there is no file; the caller frees). False: it holds rows that can only be replaced as a whole. */
+bool rows_older(const char *path, char **older);
+
+/* Lets `write` fill the file at `path`, and puts `older` behind; "-" is standard output. By files.h, the old file
+ * stays until the new one is whole. */
 enum status rows_save(const char *path, void (*write)(FILE *, const row *, size_t), const row *rows,
-                      size_t count, error_text *error);
+                      size_t count, const char *older, error_text *error);
 
 #endif

@@ -8,7 +8,7 @@
  * line, printing - is done there, outside the handler.
  *
  * The same way out serves a lane that runs for ever. While a launch runs, a timer ticks; a worker
- * that has been in one block for SIMT_TIMEOUT seconds is sent SIGURG. So are the other workers of a
+ * that has worked on one block for SIMT_TIMEOUT seconds of processor time is sent SIGURG. So are the other workers of a
  * launch that has failed. (SIGURG is ignored by default, so one that comes late does no harm.)
  * Under instruments the lane may just be in one of them, which must not be left half done: there it
  * looks for itself whether its time is over, in every basic block.
@@ -213,14 +213,24 @@ static void set_watch(long long nanoseconds)
     timer_settime(watch, 0, &each, nullptr);
 }
 
+/* The processor time of a worker's thread: a loaded machine takes none of a block's time away. (The number is the
+ * kernel's for the clock of a thread that is known by its id; pthread_getcpuclockid makes the same.) */
+static long long worked(const worker *w)
+{
+    const unsigned thread = (unsigned)__atomic_load_n(&w->os_thread, __ATOMIC_RELAXED);
+    struct timespec t = {};
+    clock_gettime((clockid_t)(~thread << 3 | 6), &t);
+    return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
 /* Runs in whatever thread the timer's signal reached. */
 static void tick(void)
 {
-    long long now = simt_nanoseconds();
     for (int i = 0; i < simt_settings.threads; i++) {
         worker *w = simt_worker_number(i);
         if (!w || !__atomic_load_n(&w->job, __ATOMIC_ACQUIRE)) continue;
         uint64_t block = __atomic_load_n(&w->blocks_started, __ATOMIC_RELAXED);
+        const long long now = worked(w);
         if (block != w->watched_block) {
             w->watched_block = block;
             w->watched_since = now;

@@ -159,7 +159,7 @@ struct worker {
     struct fault fault;
     volatile int timed_out;
     uint64_t watched_block;  /* what blocks_started was at the last tick of the watch */
-    long long watched_since; /* and since when, in nanoseconds */
+    long long watched_since; /* and since when, in nanoseconds of its thread */
     int os_thread;           /* whom to send signals */
     void *signal_stack;
     warp warps[MAX_WARPS];

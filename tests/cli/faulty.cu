@@ -1,13 +1,15 @@
 /*
  * faulty.cu - the labs of a program for the command-line tests: lab 1 is right, lab 2 does what
  * $FAULT says: wrong, error, oom, skip, outside, far-outside or race (right results by luck, but for the
- * second, which ends the launch), or twin, lab 1 by its own account; without it, it is right too.
+ * second, which ends the launch), waits (from N = 2 on, for somebody who writes to the pipe `gate`), or twin, lab 1 by its own account; without it, it is right too.
  */
 #include "device/cuda_try.h"
 #include "ops/spmm.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 constexpr int THREADS = 64;
 
@@ -43,6 +45,7 @@ static bool fault_is(const spmm_plan *plan, const char *fault)
 
 static cudaError_t prepare(spmm_plan *plan)
 {
+    if (fault_is(plan, "waits") && plan->N > 1) close(open("gate", O_RDONLY));
     if (fault_is(plan, "oom")) CUDA_TRY(cudaMalloc(&plan->state, (size_t)1 << 60));
     return cudaSuccess;
 }

@@ -178,14 +178,14 @@ assert_refused() {
     assert_tidy pairs.csr
 }
 
-# within COMMAND...: waits until it succeeds, at most 10 seconds.
-within() {
-    local i
-    for ((i = 0; i < 200; i++)); do
-        "$@" && return
+# while_lives PID COMMAND...: waits until the command succeeds; fails when the process has ended before.
+while_lives() {
+    local pid=$1
+    shift
+    until "$@"; do
+        kill -0 "$pid" || return
         sleep 0.05
     done
-    false
 }
 
 @test "fetch: a second one leaves the first alone and waits for it" {
@@ -196,14 +196,14 @@ within() {
     chmod +x bin/curl
     PATH=$PWD/bin:$PATH "$fetch" pairs >/dev/null 2>first.log 3>&- &
     first=$!
-    within [ -e started ]
+    while_lives $first [ -e started ]
     mkdir data/.part/unpacked
     run -0 "$fetch" --list
     run -3 "$fetch" pair
     [ -e data/.part/unpacked ]
     "$fetch" pairs 2>second.log 3>&- &
     second=$!
-    within grep -qx "fetch: another fetch is at work in $PWD/data: waiting for its end" second.log
+    while_lives $second grep -qx "fetch: another fetch is at work in $PWD/data: waiting for its end" second.log
     [ -e data/.part/unpacked ]
     touch go
     wait $first

@@ -48,11 +48,23 @@ take_lab1() {
     cp labs/01_row_per_thread/lab.cu "$mine"
 }
 
-# answer LAB: fills in its answers.txt in $mine, every prediction right.
+# answer LAB: fills in its answers.txt in $mine, every prediction right, every question in other words.
 answer() {
-    awk -F '\t' 'FNR == NR { if ($2 == "predict") value["predict." $3] = $4; next }
-        /^[a-z].*=$/ { key = $0; sub(/ *=$/, "", key); print key " = " (key in value ? value[key] : "as the figures of the README say"); next }
+    awk -F '\t' 'BEGIN { n = split("Eight barriers cost less than fetching values twice from memory/" \
+                "Because lanes beyond N have nothing to fetch, half of a request is wasted/" \
+                "With longer rows each staged tile pays off sooner, as seen by counting sectors/" \
+                "I would try bigger tiles, but then shared memory limits how many blocks fit/" \
+                "My guess about barriers was off by two: the last batch has another one", say, "/") }
+        FNR == NR { if ($2 == "predict") value["predict." $3] = $4; next }
+        /^[a-z].*=$/ { key = $0; sub(/ *=$/, "", key); print key " = " (key in value ? value[key] : key ~ /^(q|reflection)/ ? say[++used] : "me"); next }
         { print }' "labs/$1"/grade.tsv "labs/$1/answers.txt" >"$mine/answers.txt"
+}
+
+# unreadable TEXT: $mine is nothing to be graded: status 2, one line that says why, and results of 0 points.
+unreadable() {
+    run "$OUT/grade" 1 "$mine" --rubric "$small" --json "$json"
+    [ "$status" -eq 2 ] && [[ ${lines[-1]} == "grade: $mine: $1" ]]
+    jq -e '.score == 0 and (.tests | length) == 8' "$json"
 }
 
 # ---- starters ------------------------------------------------------------------------------------
@@ -171,6 +183,22 @@ answer() {
     [[ $("${grade[@]}" RESULTS=build/mine.json) == *" --json 'build/mine.json' "* ]]
 }
 
+@test "make grade: a folder's name is one word, whatever stands in it" {
+    # shellcheck disable=SC2016
+    local name='it'\''s $(shell touch harm) `touch harm` -rf;'
+    run -0 make -n BACKEND=simt grade LAB=3 SUBMISSION="$name" RESULTS="it's.json"
+    eval "set -- ${lines[-1]}"
+    [ "$3" = "$name" ] && [ "$5" = "it's.json" ]
+    run -0 make -n BACKEND=simt grade-all LAB=3 SUBMISSIONS="$name"
+    eval "set -- ${lines[-1]}"
+    [ "$4" = "$name" ]
+    # Nor does it run on its way to the grader, by the environment.
+    run -2 "$OUT/grade" 3 "$name"
+    run -2 make -s BACKEND=simt grade LAB=3 SUBMISSION="$name" RESULTS="$json"
+    [[ $output == *"grade: $name: there is no such folder"* ]]
+    [ ! -e harm ]
+}
+
 @test "grade: beside a GPU the CPU backend builds only what its instruments run" {
     make=(make -n BACKEND=simt LAB=3 KINDS=traced WORK="$BATS_TEST_TMPDIR" --assume-new=labs/03_shared_tiles/lab.cu)
     for goal in lab-objects graded-runners; do
@@ -238,6 +266,40 @@ answer() {
     run ! grep -E '56|1\.457' "$json.told"
 }
 
+@test "grade: after a first time-out the other tests of the same program are skipped" {
+    mkdir "$mine"
+    cp tests/cheats/loops_for_ever/lab.cu tests/cheats/honest.* "$mine"
+    grade 1 "$mine" --rubric "$small" --patience 3 --rehearse
+    [ "$(points true)" = 10 ]
+    [ "$(jq '[.tests[] | select(.output | contains("too much processor time"))] | length' "$json")" -eq 2 ]
+    [ "$(jq '[.tests[] | select(.output | startswith("skipped: a test above ran out of time"))] | length' "$json")" -eq 5 ]
+}
+
+@test "grade: answers of filler earn nothing, nor do questions that were deleted" {
+    local text
+    mkdir "$mine"
+    cp labs/03_shared_tiles/lab.cu "$mine"
+    printf '5 build\n9 answered\n' >"$BATS_TEST_TMPDIR/plan"
+    # Ten are asked; name, machine and predictions want no words of one's own.
+    answer 03_shared_tiles
+    grade 3 "$mine" --rubric "$BATS_TEST_TMPDIR/plan"
+    [ "$(points '.name == "answered"')" = 9 ]
+    cp "$mine/answers.txt" "$BATS_TEST_TMPDIR/answers"
+    for text in "Lorem ipsum dolor sit amet, consectetur adipiscing elit, sed do eiusmod" \
+        "barriers barriers barriers barriers barriers barriers" \
+        "Which prediction was furthest off, and what did you learn from it?" \
+        "One key = value a line. A prediction is one number; percentages go without the sign" \
+        "The same sentence about warps and rows below every question"; do
+        sed "s/^\(q[0-9]*\) =.*/\1 = $text/" "$BATS_TEST_TMPDIR/answers" >"$mine/answers.txt"
+        grade 3 "$mine" --rubric "$BATS_TEST_TMPDIR/plan"
+        jq -e '.tests[1].output | test("q4: (too few|no words|hardly)")' "$json"
+        jq -e '.tests[1].score <= 9 * 7 / 10' "$json"
+    done
+    echo "name = me" >"$mine/answers.txt"
+    grade 3 "$mine" --rubric "$BATS_TEST_TMPDIR/plan"
+    [ "$(points '.name == "answered"')" = 0.9 ]
+}
+
 # ---- what is refused -----------------------------------------------------------------------------
 
 @test "grade: links, pipes, odd names and large files are refused" {
@@ -252,19 +314,71 @@ answer() {
     touch "$mine/"'$(reboot).h'
     refused "odd characters"
     rm "$mine"/*reboot*
+    local name
+    for name in -n.h -rf $'two\nlines.h' $'a\ttab.h' $'\x7f.h' $'\xff.h' $'\e[2J.h' 'a blank.h'; do
+        touch "$mine/$name"
+        refused "odd characters, or one that begins with -"
+        rm "$mine/$name"
+        mkdir -p "$mine/below/$name"
+        refused "odd characters, or one that begins with -"
+        rm -r "$mine/below"
+    done
     head -c 2000000 /dev/zero >"$mine/data.h"
     refused "larger than 1 MB"
     rm "$mine/data.h"
     # shellcheck disable=SC2016
     echo '#include "ops/$(shell touch harm).h"' >>"$mine/lab.cu"
     refused "an #include of ops/ that is not one"
-    rm -r "$mine"
-    refused "not a folder"
+}
+
+@test "grade: a tree whose folder of the lab is a link gets nothing, wherever that leads" {
+    mkdir -p "$mine/labs"
+    ln -s "$ROOT/labs/01_row_per_thread" "$mine/labs"
+    refused "labs/01_row_per_thread: a link"
+    rm -r "$mine/labs"
+    ln -s "$ROOT/labs" "$mine/labs"
+    refused "labs/01_row_per_thread: a link"
+}
+
+@test "grade: a submission that cannot be read is no submission: status 2" {
+    unreadable "there is no such folder"
+    touch "$mine"
+    unreadable "not a folder"
+    rm "$mine"
+    take_lab1
+    # Root may read everything: somebody else tries.
+    local as=()
+    [ "$(id -u)" -ne 0 ] || as=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+    "${as[@]}" test -r "$OUT/grade" -a -x "$ROOT" || skip "nobody else may come here"
+    chmod 755 "$BATS_RUN_TMPDIR" "$BATS_TEST_TMPDIR"
+    chmod 000 "$mine/lab.cu"
+    run "${as[@]}" "$OUT/grade" 1 "$mine" --rubric "$small"
+    [ "$status" -eq 2 ] && [ "${lines[-1]}" = "grade: $mine/lab.cu: cannot be read" ]
+    chmod 000 "$mine"
+    run "${as[@]}" "$OUT/grade" 1 "$mine" --rubric "$small"
+    chmod 755 "$mine"
+    [ "$status" -eq 2 ] && [ "${lines[-1]}" = "grade: $mine: cannot be read" ]
+}
+
+@test "grade: a submission whose own name begins with - is no option" {
+    local tree=$BATS_TEST_TMPDIR/tree
+    take_lab1
+    mkdir "$tree"
+    cp -r Makefile config.mk mk scripts common labs "$tree"
+    cp -r "$mine" "$tree/-rf"
+    run -0 "$tree/scripts/grade-stage" -rf labs/01_row_per_thread "$BATS_TEST_TMPDIR/work" "$(id -u)"
+    cmp "$mine/lab.cu" "$BATS_TEST_TMPDIR/work/tree/labs/01_row_per_thread/lab.cu"
 }
 
 @test "grade: the answers of usage mistakes are one line" {
     run "$OUT/grade" 3
     [ "$status" -eq 2 ] && [ "${#lines[@]}" -eq 1 ]
+    local usage
+    for usage in "3 labs --patience never" "3 labs --patience -1" "3 labs --seed x" "three labs" "3 labs --json"; do
+        # shellcheck disable=SC2086
+        run "$OUT/grade" $usage
+        [ "$status" -eq 2 ] && [ "${#lines[@]}" -eq 1 ] && [[ $output == "grade: "* ]]
+    done
     run "$OUT/grade" 77 labs
     [ "$status" -eq 2 ] && [[ $output == "grade: there is no lab 77"* ]]
     printf '10\tbuild\n10\tcorect\tshapes\t1\n' >"$BATS_TEST_TMPDIR/plan"
@@ -272,6 +386,15 @@ answer() {
     [ "$status" -eq 2 ] && [[ $output == *"plan:2: not a test"* ]]
     run "$OUT/grade" 1 labs --cuda-home /nowhere
     [ "$status" -eq 2 ] && [ "$output" = "grade: /nowhere: no such folder" ]
+}
+
+@test "grade: usage mistakes are told without reading what nobody wrote" {
+    local usage
+    for usage in "" 3 "77 labs" "3 labs --rubric /nowhere" "x y"; do
+        # shellcheck disable=SC2086
+        run valgrind -q --error-exitcode=9 "$OUT/grade" $usage
+        [ "$status" -eq 2 ] && [ "${#lines[@]}" -eq 1 ]
+    done
 }
 
 # ---- what stays ----------------------------------------------------------------------------------
@@ -282,18 +405,18 @@ answer() {
     local work
     work=$(mktemp -u) # others may pass through /tmp
     "$OUT/grade" 1 "$mine" --rubric "$small" --json "$json" --work "$work" >/dev/null 3>&- &
-    local pid=$! i
-    for ((i = 0; i < 300; i++)); do
-        [ -e "$json" ] && break
+    local pid=$!
+    # Until the runner loops: what it is waited for ends without it only if the grader does.
+    until pgrep -f "$work/simt/runner/plain 0" >/dev/null; do
+        kill -0 "$pid"
         sleep 0.1
     done
-    sleep 0.5
     kill -9 "$pid"
     wait "$pid" || true
     jq -e '(.tests | length) == 8 and .tests[0].score == 10 and
         (.tests[1].output | contains("stopped before this test"))' "$json"
-    sleep 0.5
-    run ! pgrep -f "$work/simt/runner"
+    # The kernel kills it with its parent: this waits for as long as that takes.
+    while pgrep -f "$work/simt/runner/plain 0" >/dev/null; do sleep 0.1; done
     rm -rf "$work"
 }
 
@@ -309,6 +432,11 @@ answer() {
     [ "$(cat "$class.lab1/leaderboard.csv")" = "$(printf 'rank,student,speed,score\n1,ada,,70\n2,bob,,10')" ]
     run -0 scripts/grade-all "$OUT/grade" 1 "$class" --rubric "$small"
     [[ $output == *"ada: graded before"* ]]
+    # A name that a table would take for something else.
+    mkdir "$class/-rf" "$class/=1+1" "$class"/$'two\nlines'
+    run -4 scripts/grade-all "$OUT/grade" 1 "$class" --rubric "$small"
+    [ "$(grep -c "NOT GRADED: a folder whose name" <<<"$output")" -eq 3 ]
+    [ "$(wc -l <"$class.lab1/class.csv")" -eq 3 ]
 }
 
 # ---- new labs ------------------------------------------------------------------------------------

@@ -436,7 +436,7 @@ END
 while [ "\${1##*/}" != lab99 ] && [ "\${1##*/}" != lab20 ]; do shift; done
 echo "\$*" >>"$PWD/asked"
 case \$FAIL,\$2,\$3 in
-slow,b,32) sleep 30 ;;
+slow,b,32) touch "$PWD/asleep" && exec sleep 30 ;;
 dead,b,32) echo "==ERROR== no such kernel"; exit 1 ;;
 esac
 name=spmm_gather_kernel
@@ -447,7 +447,20 @@ printf 'dataset,origin,N,device,driver,toolkit,commit\n%s,real,%s,GPU,1,2,c\n' "
 printf '"ID","Kernel Name","gpu__time_duration.sum"\n"","","ns"\n"0","void %s<1, 2>(int)","1,000"\n' "\$name"
 END
     export PATH=$fake:$PATH
+    # A timeout(1) whose time is over when ncu sleeps, and not before, however busy the machine is.
+    cat >"$fake/timeout" <<END
+#!/bin/sh
+shift 3
+setsid "\$@" &
+while kill -0 \$! 2>/dev/null; do
+    [ ! -e "$PWD/asleep" ] || { kill -- -\$!; exit 124; }
+    sleep 0.05
+done
+wait \$!
+END
+    chmod +x "$fake/timeout"
     FAIL=slow LIMIT=1 ONLY=lab99 run --separate-stderr -4 "$ROOT/scripts/measure-resources" gpu out.csv
+    rm "$fake/timeout"
     echo "$stderr"
     [[ $stderr == *"measure-resources: lab99 b N=32: no rows: stopped after 1 s"* ]]
     [[ $stderr == *"3 cases measured, 0 kept, 1 without rows: out.csv" ]]

@@ -437,7 +437,12 @@ AWK
 }
 
 @test "4: a reader who leaves costs no rows" {
-    { sleep 0.3; ./lab3 "$TINY" 1,2 --csv rows.csv 2>said; } | true
+    local reader out
+    exec {out}> >(true)
+    reader=$!
+    wait "$reader"
+    ./lab3 "$TINY" 1,2 --csv rows.csv 2>said 1>&"$out" || [ $? -eq 4 ]
+    exec {out}>&-
     [ "$(wc -l <rows.csv)" -eq 7 ]
     [ "$(cat said)" = "lab3: standard output: cannot write: Broken pipe" ]
 }
@@ -500,18 +505,58 @@ END
     [ "$(jq '.rows | length' rows.json)" -ge 1 ]
 }
 
-@test "an interrupted run leaves the rows of the widths it has finished, and no other file" {
-    ./lab1 rand:rows=100000,deg=8 1,512 --vs none --csv rows.csv >/dev/null 3>&- &
-    local lab=$! i ended=0
-    for ((i = 0; i < 200; i++)); do
-        [ ! -e rows.csv ] || break
+# has_lines NUMBER: rows.csv.
+has_lines() { [ "$(wc -l <rows.csv)" -eq "$1" ]; }
+
+# is_another: rows.csv is not before.csv any more.
+is_another() { ! cmp -s rows.csv before.csv; }
+
+# interrupt SIGNAL: stops a run of N = 1 and 2 while it waits in the second, as soon as COMMAND... succeeds.
+interrupt() {
+    local signal=$1 lab ended=0
+    shift
+    mkfifo gate
+    # Of what runs behind it a shell's script takes the interrupt away: env gives it back.
+    FAULT=waits env --default-signal=INT ./faulty "$TINY" 1,2 --vs none --csv rows.csv >/dev/null 3>&- &
+    lab=$!
+    until "$@"; do
+        kill -0 "$lab"
         sleep 0.05
     done
-    kill -TERM "$lab"
+    kill -"$signal" "$lab"
     wait "$lab" || ended=$?
-    [ "$ended" -eq 143 ] # it was still running
-    [ "$(wc -l <rows.csv)" -eq 2 ]
+    rm gate
+    [ "$ended" -gt 128 ]
+}
+
+@test "an interrupted run leaves the rows of the widths it has finished, and no other file" {
+    interrupt TERM [ -e rows.csv ]
+    has_lines 2
     [ "$(new_files)" = rows.csv ]
+}
+
+@test "an interrupted run leaves the rows that were in the file before; a complete one does not" {
+    local signal
+    succeeds ./faulty "$TINY" 3,4 --vs none --csv rows.csv
+    cp rows.csv before.csv
+    for signal in INT TERM KILL; do
+        cp before.csv rows.csv
+        interrupt "$signal" is_another
+        has_lines 4
+        [ "$(tail -n 2 rows.csv)" = "$(tail -n 2 before.csv)" ]
+    done
+    succeeds ./faulty "$TINY" 1 --vs none --csv rows.csv
+    has_lines 2
+}
+
+@test "a disk that is full in the middle of the rows leaves the old ones" {
+    succeeds ./faulty "$TINY" 3,4 --vs none --csv rows.csv
+    cp rows.csv before.csv
+    # In the place of a full disk: files may have 1 KB, and who writes more is told so.
+    run --separate-stderr -4 bash -c "trap '' XFSZ; ulimit -f 1; ./faulty '$TINY' 1,2,3,4,5,6 --vs none --csv rows.csv"
+    [[ $stderr == *"rows.csv: cannot write: File too large"* ]]
+    cmp rows.csv before.csv
+    [ "$(new_files)" = "before.csv rows.csv" ]
 }
 
 @test "a named pipe gets everything, once" {

@@ -66,6 +66,17 @@ refuses() {
     [[ $stderr == *"$text"* ]]
 }
 
+# ---- compilers -----------------------------------------------------------------------------------
+
+@test "clang is refused in one line, wherever it is asked for" {
+    echo '#define __clang__ 1' | stand_in not-gcc
+    local path=$fake/bin/not-gcc
+    refuses "CXX=$path is clang, and this suite is built by gcc and g++" make BACKEND=simt CXX="$path" lab3
+    CC=$path refuses "CC=$path is clang" make BACKEND=simt build/simt/lab3
+    run -0 make -n BACKEND=simt CC="$(command -v gcc)" CXX="$(command -v g++)" lab3
+    CC=$path run -0 make help
+}
+
 # ---- help ----------------------------------------------------------------------------------------
 
 @test "make alone prints help and builds nothing" {

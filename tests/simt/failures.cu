@@ -339,6 +339,14 @@ static bool works(void)
     return wrong == 0;
 }
 
+/* Sleeps for twice the time limit, so that a clock on the wall would have it time out. */
+__global__ void sleep_kernel(int *out)
+{
+    for (int i = 0; i < 200; i++)
+        usleep(10000);
+    *out = 12345;
+}
+
 static int *memory;
 
 /* Each case starts on a device that was reset and is seen to work. */
@@ -531,6 +539,12 @@ int main(int, char **argv)
     CUDA(cudaFree(freed));
     null_kernel<<<1, 1>>>(freed);
     failed("null", cudaErrorIllegalAddress, {"byte 12 of freed allocation ", "(400 bytes)"});
+
+    fresh();
+    sleep_kernel<<<1, 1>>>(memory);
+    int slept = 0;
+    CUDA(cudaMemcpy(&slept, memory, sizeof slept, cudaMemcpyDeviceToHost));
+    tap_ok(slept == 12345, "time that a block does not work is not counted");
 
     sticky();
 

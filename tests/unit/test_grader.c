@@ -3,6 +3,8 @@
 #include "fixture.h"
 #include "grader/channel.h"
 #include "grader/confine.h"
+#include "grader/fingerprint.h"
+#include "grader/own_words.h"
 #include "grader/seccomp.h"
 #include "grader/speed.h"
 #include "grader/test_inputs.h"
@@ -14,6 +16,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -192,7 +195,7 @@ static void test_results_are_whole_after_every_test(void **state)
                "5 build\n10 correct shapes 1\n4 predict secret 42\n20 time arxiv 32 0 1\n", path);
     assert_int_equal(rubric_read(path, &p, &error), STATUS_OK);
     snprintf(path, sizeof path, "%s/results.json", folder);
-    scores_open(&s, &p, path, "lab 1");
+    assert_int_equal(scores_open(&s, &p, path, "lab 1", "walls", &error), STATUS_OK);
     for (int i = 0; i < p.num_tests; i++) {
         const double share[] = {1, 0.5, 0, NAN};
         assert_int_equal(score(&s, i, share[i], &error, "because \"%d\"", i), STATUS_OK);
@@ -209,6 +212,76 @@ static void test_results_are_whole_after_every_test(void **state)
     assert_false(scores_results_failed(&s));                    /* nor because of a prediction */
     snprintf(command, sizeof command, "! grep -q 42 %s", path); /* the true value is not told */
     assert_int_equal(system(command), 0);
+}
+
+/* The sum of the points that a reader sees, wherever he reads, is the total. */
+static void test_there_is_one_total(void **state)
+{
+    (void)state;
+    static rubric p;
+    static scores s;
+    char path[200], command[700], total[200];
+    error_text error;
+    write_file("grade.tsv", "5 build\n5 answered\n5 correct shapes 1\n20 time arxiv 32 0 1\n",
+               path);
+    assert_int_equal(rubric_read(path, &p, &error), STATUS_OK);
+    snprintf(path, sizeof path, "%s/results.json", folder);
+    assert_int_equal(scores_open(&s, &p, path, "lab 1", "walls", &error), STATUS_OK);
+    const double share[] = {1, 2. / 7, 0.123456789, NAN};
+    for (int i = 0; i < p.num_tests; i++)
+        assert_int_equal(score(&s, i, share[i], &error, "because"), STATUS_OK);
+    scores_text(&s, total, sizeof total);
+    assert_string_equal(total, "lab 1: 7.05 of 15 points (20 more could not be tested here)");
+    snprintf(command, sizeof command,
+             "jq -e '.score == 7.05 and (.output | startswith(\"%s\")) and "
+             "([.tests[].score] == [5, 1.43, 0.62, 0]) and ([.tests[].max_score] | add) == 15' "
+             "%s >/dev/null",
+             total, path);
+    assert_int_equal(system(command), 0);
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+static void test_a_filled_line_is_no_answer(void **state)
+{
+    (void)state;
+    static const char handout[] =
+        "A warp walks one row of A: its 32 lanes load 32 columns of B, four sectors for each "
+        "nonzero. "
+        "Long rows keep one warp busy while the others are idle. Why is the second lab slower on "
+        "short rows? Its lanes wait for memory.";
+    static const char question[] = "Why is the second lab slower on short rows?";
+    static const char *const good[] = {
+        "A row of three nonzeros leaves most of the latency uncovered, and the next warp starts "
+        "late.",
+        "Weil eine kurze Zeile den warp nicht lange beschaeftigt, bleibt 1 von 32 lanes uebrig.",
+        "Short rows: 32 lanes, 3 nonzeros each, so launch overhead dominates everything.",
+        "\xe7\x9f\xad\xe8\xa1\x8c\xe5\xa4\xaa\xe5\xb0\x91 warp B \xe6\x97\xb6\xe9\x97\xb4",
+    };
+    static const char *const bad[] = {
+        "",
+        "........................................",
+        "because because because because because because",
+        "the warp the warp the warp the warp the warp the warp",
+        "Why is the second lab slower on short rows?",
+        "short rows slower second lab is why the on, slower short lab rows the is",
+        "Long rows keep one warp busy while the others are idle.",
+        "Lorem ipsum dolor sit amet, consectetur adipiscing elit, sed do eiusmod tempor",
+        "dolor tempor magna in nulla est culpa id anim a officia velit of ut the",
+        "asdf qwer zxcv uiop hjkl vbnm ghjk",
+        "an answer that was given before is copied, too, as any other",
+    };
+    known_text about = {0}, known = {0};
+    assert_true(known_text_add(&about, handout) && known_text_add(&known, handout));
+    assert_true(
+        known_text_add(&known, "an answer that was given before is copied, too, as any other"));
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        if (own_words_lacking(good[i], question, &about, &known))
+            fail_msg("%s: %s", good[i], own_words_lacking(good[i], question, &about, &known));
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        if (!own_words_lacking(bad[i], question, &about, &known)) fail_msg("%s", bad[i]);
+    known_text_free(&about);
+    known_text_free(&known);
 }
 
 /* ---- test inputs ----------------------------------------------------------------------------- */
@@ -278,13 +351,83 @@ static void test_a_silent_peer_is_not_waited_for(void **state)
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
     const double start = wall_ms();
     assert_false(channel_read(ends[0], &byte, 1, start + 50));
-    assert_true(wall_ms() - start >= 49 && wall_ms() - start < 5000);
-    assert_true(channel_write(ends[1], "x", 1, wall_ms() + 1000));
-    assert_true(channel_read(ends[0], &byte, 1, wall_ms() + 1000));
+    assert_true(wall_ms() - start >= 49); /* for ever, were it to wait */
+    assert_true(channel_write(ends[1], "x", 1, wall_ms() + 60000));
+    assert_true(channel_read(ends[0], &byte, 1, wall_ms() + 60000));
     close(ends[1]);
-    assert_false(channel_read(ends[0], &byte, 1, wall_ms() + 1000));
-    assert_false(channel_write(ends[0], "x", 1, wall_ms() + 1000));
+    assert_false(channel_read(ends[0], &byte, 1, wall_ms() + 60000));
+    assert_false(channel_write(ends[0], "x", 1, wall_ms() + 60000));
     close(ends[0]);
+}
+
+/* ---- forged answers -------------------------------------------------------------------------- */
+
+/* One run of a lab of tests/forged, whose process has no seccomp filter, as on a GPU; whether it is taken for
+ * right, and what is said of it if not. */
+static bool run_forged(int lab, char *why, size_t bytes)
+{
+    static bench b;
+    remote r;
+    char program[4200], log[200];
+    double ms;
+    const int slot = 0;
+    assert_non_null(realpath(FORGED_RUNNER, program));
+    snprintf(log, sizeof log, "%s/log", folder);
+    open_bench(&b, "spmm", 8);
+    const bool right = remote_open(&r, program, 0, log, 60) && bench_prepare(&b, &r, lab, "") &&
+                       bench_run(&b, &r, &slot, 1, &ms, NULL) &&
+                       bench_look(&b, &r, &slot, 1, &ms) && bench_check(&b, &r, slot, 0) &&
+                       bench_check_inputs(&b, &r, slot);
+    snprintf(why, bytes, "%s", r.why);
+    remote_close(&r);
+    bench_close(&b);
+    return right;
+}
+
+static void test_a_forged_done_is_worth_nothing(void **state)
+{
+    (void)state;
+    char why[400];
+    confine_open(WALL_BUBBLEWRAP);
+    assert_true(run_forged(1, why, sizeof why));
+    assert_false(run_forged(2, why, sizeof why));
+    assert_string_equal(why, "other results than there were when it said that it was done");
+    assert_false(run_forged(3, why, sizeof why));
+    assert_string_equal(why, "an answer of the wrong length");
+}
+
+/* On the device as on the host, and another one whatever bit is turned. */
+static void test_a_fingerprint_tells_every_bit(void **state)
+{
+    (void)state;
+    enum { MOST = 300000 };
+    static uint64_t words[MOST];
+    const int sizes[] = {0, 1, FINGERPRINT_REST, FINGERPRINT_REST + 1, 5000, MOST};
+    for (int i = 0; i < MOST; i++)
+        words[i] = random_bits(1, i);
+    assert_int_equal(fingerprints_open(2), cudaSuccess);
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+        const size_t bytes = sizes[s] * sizeof words[0];
+        fingerprint here, other, there[2];
+        void *d_words;
+        assert_int_equal(cudaMalloc(&d_words, sizeof words), cudaSuccess);
+        assert_int_equal(cudaMemcpy(d_words, words, bytes, cudaMemcpyHostToDevice), cudaSuccess);
+        const device_array both[] = {{d_words, bytes, &there[0]}, {d_words, bytes, &there[1]}};
+        assert_int_equal(fingerprints_take(both, 2, 7), cudaSuccess);
+        assert_true(fingerprint_of(words, bytes, 7, &here));
+        assert_memory_equal(&here, &there[0], sizeof here);
+        assert_memory_equal(&here, &there[1], sizeof here);
+        assert_true(fingerprint_of(words, bytes, 8, &other)); /* another key */
+        assert_true(here.half[0] != other.half[0] && here.half[1] != other.half[1]);
+        for (int i = 0; i < 64 && sizes[s]; i++) {
+            const int at = (int)random_below(2, i, sizes[s]);
+            words[at] ^= UINT64_C(1) << i;
+            assert_true(fingerprint_of(words, bytes, 7, &other));
+            words[at] ^= UINT64_C(1) << i;
+            assert_true(here.half[0] != other.half[0] && here.half[1] != other.half[1]);
+        }
+        cudaFree(d_words);
+    }
 }
 
 /* ---- the walls ------------------------------------------------------------------------------- */
@@ -307,6 +450,11 @@ static int look_around(void)
     if (kill(getppid(), 0) == 0) return 5;
     if (system("true") == 0) return 6;
     if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0) return 7;
+    void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED || mprotect(page, 4096, PROT_READ) != 0) return 10;
+    if (mprotect(page, 4096, PROT_READ | PROT_EXEC) == 0 || errno != EPERM) return 11;
+    if (mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED)
+        return 12;
     if (pthread_create(&thread, NULL, set_flag, &flag) != 0) return 8; /* threads are allowed */
     pthread_join(thread, NULL);
     return flag && malloc(64 << 20) ? 0 : 9;
@@ -350,30 +498,25 @@ static void check_walls(enum wall best)
     confine_open(best);
     const bool own_processes =
         !strstr(confine_text(), "NO processes") && !strstr(confine_text(), "NO namespaces");
-    assert_int_equal(confined_shell("exit 3", 10, text, sizeof text), 3);
-    assert_int_equal(confined_shell("echo $SECRET", 10, text, sizeof text), 0);
+    assert_int_equal(confined_shell("exit 3", 120, text, sizeof text), 3);
+    assert_int_equal(confined_shell("echo $SECRET", 120, text, sizeof text), 0);
     assert_string_equal(text, "\n");
     assert_int_not_equal(
-        confined_shell("while :; do echo more and more; done", 10, text, sizeof text), 0);
-    const double start = wall_ms();
-    assert_int_equal(confined_shell("(setsid sleep 47.11 &); sleep 60", 1, text, sizeof text), -1);
-    assert_true(wall_ms() - start < 10000);
-    /* Dying takes a moment. */
-    assert_int_not_equal(
-        system("for i in 1 2 3 4 5 6 7 8; do pgrep -f '[s]leep 47.11' >/dev/null || "
-               "exit 1; sleep 0.25; done"),
-        0);
+        confined_shell("while :; do echo more and more; done", 120, text, sizeof text), 0);
+    assert_int_equal(confined_shell("(setsid sleep 4711 &); sleep 4712", 1, text, sizeof text), -1);
+    /* Dying takes a moment: until it is over, or as long as the orphan would sleep. */
+    assert_int_equal(system("while pgrep -f '[s]leep 471[12]' >/dev/null; do sleep 0.1; done"), 0);
     /* CUDA's driver finds its threads in /proc by the numbers that they have for it. */
     assert_int_equal(
         confined_shell("grep -q CapEff /proc/$$/task/$$/status && grep -q sh /proc/$$/task/$$/comm",
-                       10, text, sizeof text),
+                       120, text, sizeof text),
         0);
     if (own_processes) {
-        assert_int_equal(confined_shell("ls /proc | grep -c '^[0-9]'", 10, text, sizeof text), 0);
+        assert_int_equal(confined_shell("ls /proc | grep -c '^[0-9]'", 120, text, sizeof text), 0);
         assert_true(atoi(text) < 10);
     }
     if (!strncmp(confine_text(), "bubblewrap", strlen("bubblewrap")))
-        assert_int_not_equal(confined_shell("cat /etc/passwd", 10, text, sizeof text), 0);
+        assert_int_not_equal(confined_shell("cat /etc/passwd", 120, text, sizeof text), 0);
 }
 
 static void test_a_confined_program_is_limited_and_leaves_nothing(void **state)
@@ -394,9 +537,13 @@ int main(void)
         cmocka_unit_test(test_a_rubric_is_read_and_mistakes_are_named),
         cmocka_unit_test(test_a_test_is_of_the_operation_named_above_it),
         cmocka_unit_test(test_results_are_whole_after_every_test),
+        cmocka_unit_test(test_there_is_one_total),
+        cmocka_unit_test(test_a_filled_line_is_no_answer),
         cmocka_unit_test(test_inputs_are_the_secrets_alone),
         cmocka_unit_test(test_slots_of_a_batch_are_as_many_as_asked_for),
         cmocka_unit_test(test_a_silent_peer_is_not_waited_for),
+        cmocka_unit_test(test_a_forged_done_is_worth_nothing),
+        cmocka_unit_test(test_a_fingerprint_tells_every_bit),
         cmocka_unit_test(test_a_sealed_process_can_only_compute),
         cmocka_unit_test(test_a_confined_program_is_limited_and_leaves_nothing),
     };

@@ -301,7 +301,7 @@ static void list_grows(void **state)
 static enum status save(const char *path, error_text *error)
 {
     const row r = sample_row();
-    return rows_save(path, rows_write_csv, &r, 1, error);
+    return rows_save(path, rows_write_csv, &r, 1, "", error);
 }
 
 static void saves_whole_files(void **state)
@@ -315,6 +315,29 @@ static void saves_whole_files(void **state)
     write_text("rows.csv", "an old result\n");
     assert_int_equal(save(fixture_path("rows.csv"), &error), STATUS_OK);
     assert_file("rows.csv", expected);
+}
+
+static void older_rows_stay_behind_new_ones(void **state)
+{
+    (void)state;
+    char text[8192], *older;
+    error_text error;
+    const row r = sample_row();
+    assert_true(rows_older(fixture_path("none.csv"), &older));
+    assert_string_equal(older, "");
+    free(older);
+    snprintf(text, sizeof text, "%sold 1\nold 2\n", HEADER);
+    write_text("older.csv", text);
+    assert_true(rows_older(fixture_path("older.csv"), &older));
+    assert_string_equal(older, "old 1\nold 2\n");
+    assert_int_equal(rows_save(fixture_path("older.csv"), rows_write_csv, &r, 1, older, &error),
+                     STATUS_OK);
+    free(older);
+    snprintf(text, sizeof text, "%s%sold 1\nold 2\n", HEADER, SAMPLE_CSV);
+    assert_file("older.csv", text);
+    write_text("older.csv", "schema,of,another,time\n1,2,3,4\n");
+    assert_false(rows_older(fixture_path("older.csv"), &older));
+    free(older);
 }
 
 /* Writes more than a buffer holds, so that the failure comes before the end. */
@@ -333,7 +356,7 @@ static void failures_are_reported(void **state)
     assert_string_equal(error.text, "/nowhere/rows.csv: cannot write: No such file or directory");
     assert_int_equal(save("/dev/full", &error), STATUS_RUNTIME);
     assert_string_equal(error.text, "/dev/full: cannot write: No space left on device");
-    assert_int_equal(rows_save("/dev/full", write_too_much, &r, 1, &error), STATUS_RUNTIME);
+    assert_int_equal(rows_save("/dev/full", write_too_much, &r, 1, "", &error), STATUS_RUNTIME);
     assert_non_null(strstr(error.text, "/dev/full: cannot write: "));
     assert_int_equal(save("", &error), STATUS_RUNTIME);
     assert_string_equal(error.text, "cannot write to a file without a name");
@@ -376,6 +399,7 @@ int main(void)
         cmocka_unit_test(json_escapes),
         cmocka_unit_test(missing_numbers),
         cmocka_unit_test(list_grows),
+        cmocka_unit_test(older_rows_stay_behind_new_ones),
         cmocka_unit_test(saves_whole_files),
         cmocka_unit_test(failures_are_reported),
         cmocka_unit_test(standard_output),

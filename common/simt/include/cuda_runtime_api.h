@@ -21,7 +21,7 @@
  *   SIMT_THREADS=n        OS threads that share the blocks of a launch; default: one a processor
  *   SIMT_ORDER=reverse    lanes, warps and blocks run in descending order: a kernel whose result
  *                         changes lacks a barrier
- *   SIMT_TIMEOUT=s        seconds one block may run before its launch is abandoned with
+ *   SIMT_TIMEOUT=s        seconds of processor time one block may run before its launch is abandoned with
  *                         cudaErrorLaunchTimeout; default 60, under instruments 600, 0 for no limit
  */
 #ifndef SIMT_CUDA_RUNTIME_API_H
