@@ -44,22 +44,37 @@ static void __attribute__((noinline)) report_access(access &a)
         simt_is_shared_guard(a.address - (uintptr_t)a.self->thread_local_block))
         return;
     if (profiler.memcheck) memcheck_access(&a);
-    if (profiler.racecheck) racecheck_access(&a);
+    if (profiler.racecheck && !a.atomic) racecheck_access(&a);
     if (profiler.count) log_event(a.self, kind_of(a), a.size, a.address, a.site);
 }
 
-static inline __attribute__((always_inline)) void on_access(const void *p, unsigned size,
-                                                            bool write, bool atomic,
-                                                            const void *site,
-                                                            bool is_volatile = false)
+static inline __attribute__((always_inline)) void
+on_access(const void *p, unsigned size, bool write, const void *site, strength how = WEAK)
 {
     if (!profiler.tracing) return;
     worker *self = simt_worker;
     lane *me = self->running;
     const uintptr_t address = (uintptr_t)p;
     if (is_local(me, address) || is_parameter(self, address)) return;
-    access a = {address, size, false, write, atomic, site, self, me, is_volatile};
+    access a = {address, size, false, write, false, site, self, me, how, false};
     report_access(a);
+}
+
+/* An atomic function in its two halves, before and after. Returns whether it is looked at. */
+static bool before_atomic(access *a, const void *p, unsigned size, const void *site)
+{
+    if (!profiler.tracing) return false;
+    worker *self = simt_worker;
+    *a = {(uintptr_t)p, size, false, true, true, site, self, self->running, WEAK, false};
+    if (is_local(a->who, a->address) || is_parameter(self, a->address)) return false;
+    report_access(*a);
+    return true;
+}
+
+static void after_atomic(access *a, const void *old)
+{
+    a->unchanged = !memcmp((const void *)a->address, old, a->size);
+    if (profiler.racecheck && profiler.tracing) racecheck_access(a);
 }
 
 /* A struct whose alignment is smaller than its size, or what the compiler sees to be misaligned.
@@ -73,28 +88,28 @@ static void on_range(const void *p, size_t bytes, bool write, const void *site)
         unsigned size = 4;
         while (size > bytes || (uintptr_t)at % size)
             size /= 2;
-        on_access(at, size, write, false, site);
+        on_access(at, size, write, site);
         at += size;
         bytes -= size;
     }
 }
 
-#define HOOKS(BYTES)                                          \
-    void __tsan_read##BYTES(void *p)                          \
-    {                                                         \
-        on_access(p, BYTES, false, false, SIMT_CALLER);       \
-    }                                                         \
-    void __tsan_write##BYTES(void *p)                         \
-    {                                                         \
-        on_access(p, BYTES, true, false, SIMT_CALLER);        \
-    }                                                         \
-    void __tsan_volatile_read##BYTES(void *p)                 \
-    {                                                         \
-        on_access(p, BYTES, false, false, SIMT_CALLER, true); \
-    }                                                         \
-    void __tsan_volatile_write##BYTES(void *p)                \
-    {                                                         \
-        on_access(p, BYTES, true, false, SIMT_CALLER, true);  \
+#define HOOKS(BYTES)                                       \
+    void __tsan_read##BYTES(void *p)                       \
+    {                                                      \
+        on_access(p, BYTES, false, SIMT_CALLER);           \
+    }                                                      \
+    void __tsan_write##BYTES(void *p)                      \
+    {                                                      \
+        on_access(p, BYTES, true, SIMT_CALLER);            \
+    }                                                      \
+    void __tsan_volatile_read##BYTES(void *p)              \
+    {                                                      \
+        on_access(p, BYTES, false, SIMT_CALLER, VOLATILE); \
+    }                                                      \
+    void __tsan_volatile_write##BYTES(void *p)             \
+    {                                                      \
+        on_access(p, BYTES, true, SIMT_CALLER, VOLATILE);  \
     }
 
 extern "C" {
@@ -233,8 +248,11 @@ static unsigned atomic_bytes(simt_atomic_op op)
 
 uint64_t simt_traced_atomic(void *address, uint64_t operand, uint64_t compare, simt_atomic_op op)
 {
-    on_access(address, atomic_bytes(op), true, true, SIMT_CALLER);
-    return simt_atomic_at(address, operand, compare, op, SIMT_CALLER);
+    access a;
+    const bool looked_at = before_atomic(&a, address, atomic_bytes(op), SIMT_CALLER);
+    const uint64_t old = simt_atomic_at(address, operand, compare, op, SIMT_CALLER);
+    if (looked_at) after_atomic(&a, &old);
+    return old;
 }
 
 void simt_traced_fence(simt_scope scope)
@@ -255,7 +273,7 @@ void simt_traced_ldmatrix(uint32_t *fragments, const void *row, int count, bool 
 {
     on_operation(OP_LDMATRIX, SIMT_CALLER);
     /* Lanes beyond 8 * count pass no address. */
-    if ((int)simt_worker->running->index < 8 * count) on_access(row, 16, false, false, SIMT_CALLER);
+    if ((int)simt_worker->running->index < 8 * count) on_access(row, 16, false, SIMT_CALLER);
     simt_ldmatrix_at(fragments, row, count, transposed, SIMT_CALLER);
 }
 
@@ -281,8 +299,18 @@ void simt_traced_async_copy_start(void *shared, const void *global, int bytes, i
     simt_async_copy_start_at(shared, global, bytes, source_bytes, SIMT_CALLER);
     if (!profiler.tracing) return;
     const void *site = SIMT_CALLER;
-    access from = {(uintptr_t)global, (unsigned)source_bytes, false, false, false, site, self, me};
-    access to = {(uintptr_t)shared, (unsigned)bytes, true, true, false, site, self, me};
+    access from = {(uintptr_t)global,
+                   (unsigned)source_bytes,
+                   false,
+                   false,
+                   false,
+                   site,
+                   self,
+                   me,
+                   WEAK,
+                   false};
+    access to = {
+        (uintptr_t)shared, (unsigned)bytes, true, true, false, site, self, me, WEAK, false};
     if (profiler.memcheck) memcheck_async_start(&from, &to);
     if (profiler.racecheck && source_bytes) racecheck_access(&from);
     if (profiler.racecheck) racecheck_access(&to);
@@ -334,7 +362,7 @@ void simt_traced_async_wait_all(void)
 static access barrier_access(const void *barrier, const void *site)
 {
     worker *self = simt_worker;
-    return {(uintptr_t)barrier, 8, true, true, true, site, self, self->running, false};
+    return {(uintptr_t)barrier, 8, true, true, true, site, self, self->running, WEAK, false};
 }
 
 /* An arrival, a wait or a bulk copy uses the barrier, which must have been made. */
@@ -378,8 +406,9 @@ void simt_traced_bulk_copy(void *shared, const void *global, unsigned bytes, voi
     lane *me = self->running;
     const void *site = SIMT_CALLER;
     const access a = use_barrier(barrier, site);
-    const access from = {(uintptr_t)global, bytes, false, false, false, site, self, me, false};
-    const access to = {(uintptr_t)shared, bytes, true, true, false, site, self, me, false};
+    const access from = {
+        (uintptr_t)global, bytes, false, false, false, site, self, me, WEAK, false};
+    const access to = {(uintptr_t)shared, bytes, true, true, false, site, self, me, WEAK, false};
     if (profiler.tracing && profiler.racecheck) {
         racecheck_access(&from);
         racecheck_access(&to);

@@ -26,17 +26,25 @@
 #include "harness/instruments.h"
 #include "simt/simt.h"
 
+/* How an access is spelled: what a compiler and a GPU may make of it. */
+enum strength : uint8_t {
+    WEAK,     /* an ordinary one */
+    VOLATILE, /* made as it is written, but promised neither order nor one piece */
+    RELAXED   /* an atomic load or store: in one piece, ordering nothing else */
+};
+
 /* One lane's access, as the checks see it. */
 struct access {
     uintptr_t address;
     unsigned size; /* 1, 2, 4, 8, 16 */
     bool shared;   /* else global */
     bool write;
-    bool atomic;      /* read and written at once */
+    bool atomic;      /* an atomic function: read and written at once */
     const void *site; /* return address of the hook, for simt_source_line */
     worker *self;
     lane *who;
-    bool is_volatile; /* as atomic ones, these may meet: flags are waited for that way */
+    strength how;   /* of a load or a store */
+    bool unchanged; /* the atomic function has left the value as it was */
 };
 
 /* What the instruments were opened with, and whether a kernel is being traced now. */
@@ -52,9 +60,9 @@ extern profiler_state profiler;
 
 /* ---- checks: memcheck.cc, racecheck.cc, findings.cc ------------------------------------------ */
 
-/* Called by hooks.cc in this order, each only if its instrument is on, before the access is made.
- * They note what they find and return; after an access that cannot be made they end the launch
- * (simt_fail).
+/* Called by hooks.cc in this order, each only if its instrument is on, before the access is made;
+ * racecheck hears of an atomic function after it, when its effect is known. They note what they find
+ * and return; after an access that cannot be made they end the launch (simt_fail).
  */
 void memcheck_access(const access *a);
 void racecheck_access(const access *a);

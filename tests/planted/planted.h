@@ -41,6 +41,7 @@ void plant_addresses(void);
 void plant_contents(void);
 void plant_shared_races(void);
 void plant_global_races(void);
+void plant_volatile_races(void);
 void plant_synchronisation(void);
 void plant_clean(void);
 

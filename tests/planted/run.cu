@@ -111,6 +111,7 @@ int main(int, char **argv)
     plant_contents();
     plant_shared_races();
     plant_global_races();
+    plant_volatile_races();
     plant_synchronisation();
     plant_clean();
     return tap_done();
