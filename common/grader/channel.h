@@ -9,6 +9,7 @@
 #ifndef GRADER_CHANNEL_H
 #define GRADER_CHANNEL_H
 
+#include "harness/hidden.h"
 #include "harness/instruments.h"
 #include "ops/operation.h"
 
@@ -51,7 +52,8 @@ typedef struct run_step {
 
 /* What a traced runner answers a RUN with. */
 typedef struct trace_report {
-    counters run; /* of the kernels of run */
+    counters run;       /* of the kernels of run */
+    seen_accesses seen; /* of the arrays of the last run */
     int64_t num_findings;
     struct {
         char kind[32], text[512], where[160];

@@ -41,10 +41,13 @@ static enum status open_traced(const attempt *a, const test *t, const char *spec
 
 /* ---- memcheck, racecheck --------------------------------------------------------------------- */
 
-static found judge_findings(const trace_report *r, bool ran, const char *why)
+static found judge_findings(const trace_report *r, const problem *p, bool ran, const char *why)
 {
     char kind[32], text[300], where[160];
-    if (!r->num_findings) return ran ? found_of(1, "%s", "") : found_of(0, "%s", why);
+    if (!r->num_findings && !ran) return found_of(0, "%s", why);
+    if (!r->num_findings && accesses_hidden(p, &r->seen, text, sizeof text))
+        return found_of(0, "accesses hidden from the instruments: %s", text);
+    if (!r->num_findings) return found_of(1, "%s", "");
     snprintf(kind, sizeof kind, "%.31s", r->findings[0].kind);
     snprintf(text, sizeof text, "%.299s", r->findings[0].text);
     snprintf(where, sizeof where, "%.159s", r->findings[0].where);
@@ -71,8 +74,8 @@ found attempt_findings(const attempt *a, const test *t, int instrument)
             return found_of(NAN, "%.500s", error.text);
         const bool ran =
             run_traced(a, program, instrument, &b, a->lab, t->word[2], &report, why, sizeof why);
+        f = judge_findings(&report, &b.sides[0], ran, why);
         bench_close(&b);
-        f = judge_findings(&report, ran, why);
     }
     return f;
 }
@@ -144,17 +147,21 @@ static const metric *find_metric(const char *name)
 }
 
 /* Less than this no kernel can do that makes the results from its inputs: who reports less has not been
- * counting. Each element of an output is stored once, each value of A, if it has any, is read once. */
-static bool is_believable(const counters *n, const bench *b)
+ * counting. Each element of an output is stored once, each value of A, if it has any, is read once, and
+ * all of it in sight. */
+static bool is_believable(const trace_report *r, const bench *b, char *why, size_t bytes)
 {
     const problem *p = &b->sides[0];
+    const counters *n = &r->run;
     const int64_t element = (int64_t)precision_format(p->precision)->bytes;
     const int64_t stored = n->access[GLOBAL_STORE].bytes + n->access[GLOBAL_ATOMIC].bytes;
     const int64_t values = b->A.values ? b->A.nnz * element : 0;
     int64_t results = 0;
     for (int i = 0; i < p->num_outputs; i++)
         results += (int64_t)output_bytes(&p->outputs[i]);
-    return n->launches > 0 && stored >= results && n->access[GLOBAL_LOAD].bytes >= values;
+    snprintf(why, bytes, "the counters say less than the result takes");
+    return n->launches > 0 && stored >= results && n->access[GLOBAL_LOAD].bytes >= values &&
+           !accesses_hidden(p, &r->seen, why, bytes);
 }
 
 found attempt_counter(const attempt *a, const test *t)
@@ -180,8 +187,8 @@ found attempt_counter(const attempt *a, const test *t)
     else if (!run_traced(a, own, INSTRUMENT_COUNTERS, &b, a->lab, t->word[4], &got, why,
                          sizeof why))
         f = found_of(0, "%s", why);
-    else if (!is_believable(&got.run, &b))
-        f = found_of(0, "the counters say less than the result takes: they are not believed");
+    else if (!is_believable(&got, &b, why, sizeof why))
+        f = found_of(0, "%s: the counters are not believed", why);
     else {
         const double mine = m->value(&got.run), least = m->value(&want.run);
         f = found_of(mine <= factor * least ? 1 : 0, "%.6g, the reference %.6g, allowed %.6g", mine,

@@ -91,6 +91,19 @@ void finding_add(const char *kind, const access *a, const void *other, const cha
     numbers[key_of(kind, a, other)] = latest;
 }
 
+void finding_note(const char *kind, const char *kernel, const char *where, const char *advice,
+                  const char *text)
+{
+    finding f = {};
+    f.count = 1;
+    snprintf(f.kind, sizeof f.kind, "%s", kind);
+    snprintf(f.kernel, sizeof f.kernel, "%s", kernel);
+    snprintf(f.where, sizeof f.where, "%s", where);
+    snprintf(f.advice, sizeof f.advice, "%s", advice);
+    snprintf(f.text, sizeof f.text, "%s", text);
+    keep(f);
+}
+
 void finding_ends_launch(cudaError_t error, const access *a)
 {
     noted = true;

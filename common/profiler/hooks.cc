@@ -24,6 +24,13 @@ static inline bool is_parameter(const worker *self, uintptr_t address)
            simt_in_program_data(address);
 }
 
+/* Of those, what other threads may meet in: whoever writes it races, wherever it lies. What lies on
+ * the stack of the launch stays as it is. */
+static void variable_access(access &a)
+{
+    if (profiler.racecheck && simt_in_program_data(a.address)) racecheck_access(&a);
+}
+
 static inline access_kind kind_of(const access &a)
 {
     if (a.atomic) return a.shared ? SHARED_ATOMIC : GLOBAL_ATOMIC;
@@ -45,6 +52,7 @@ static void __attribute__((noinline)) report_access(access &a)
         return;
     if (profiler.memcheck) memcheck_access(&a);
     if (profiler.racecheck && !a.atomic) racecheck_access(&a);
+    if (!a.shared) seen_access(&a);
     if (profiler.count) log_event(a.self, kind_of(a), a.size, a.address, a.site);
 }
 
@@ -55,9 +63,12 @@ on_access(const void *p, unsigned size, bool write, const void *site, strength h
     worker *self = simt_worker;
     lane *me = self->running;
     const uintptr_t address = (uintptr_t)p;
-    if (is_local(me, address) || is_parameter(self, address)) return;
+    if (is_local(me, address)) return;
     access a = {address, size, false, write, false, site, self, me, how, false};
-    report_access(a);
+    if (__builtin_expect(is_parameter(self, address), 0))
+        variable_access(a);
+    else
+        report_access(a);
 }
 
 /* An atomic function in its two halves, before and after. Returns whether it is looked at. */
@@ -66,8 +77,8 @@ static bool before_atomic(access *a, const void *p, unsigned size, const void *s
     if (!profiler.tracing) return false;
     worker *self = simt_worker;
     *a = {(uintptr_t)p, size, false, true, true, site, self, self->running, WEAK, false};
-    if (is_local(a->who, a->address) || is_parameter(self, a->address)) return false;
-    report_access(*a);
+    if (is_local(a->who, a->address)) return false;
+    if (!is_parameter(self, a->address)) report_access(*a);
     return true;
 }
 
@@ -75,6 +86,15 @@ static void after_atomic(access *a, const void *old)
 {
     a->unchanged = !memcmp((const void *)a->address, old, a->size);
     if (profiler.racecheck && profiler.tracing) racecheck_access(a);
+}
+
+void hooks_compiler_atomic(const void *p, unsigned size, compiler_atomic how, const void *site)
+{
+    access a;
+    if (how != ATOMIC_UPDATE)
+        on_access(p, size, how == ATOMIC_STORE, site, RELAXED);
+    else if (before_atomic(&a, p, size, site) && profiler.racecheck)
+        racecheck_access(&a);
 }
 
 /* A struct whose alignment is smaller than its size, or what the compiler sees to be misaligned.
@@ -312,6 +332,7 @@ void simt_traced_async_copy_start(void *shared, const void *global, int bytes, i
     access to = {
         (uintptr_t)shared, (unsigned)bytes, true, true, false, site, self, me, WEAK, false};
     if (profiler.memcheck) memcheck_async_start(&from, &to);
+    seen_access(&from);
     if (profiler.racecheck && source_bytes) racecheck_access(&from);
     if (profiler.racecheck) racecheck_access(&to);
     on_operation(OP_ASYNC_COPY, site);
@@ -416,6 +437,7 @@ void simt_traced_bulk_copy(void *shared, const void *global, unsigned bytes, voi
     }
     /* The copy may arrive at once, if somebody waits for it. */
     if (profiler.tracing && profiler.memcheck) memcheck_async_start(&from, &to);
+    if (profiler.tracing) seen_access(&from);
     simt_bulk_copy_at(shared, global, bytes, barrier, site);
     on_operation(OP_ASYNC_COPY, site);
     if (profiler.tracing && profiler.count)

@@ -343,6 +343,8 @@ bool simt_same_source_line(const void *a, const void *b);
 uintptr_t simt_load_address(void);
 bool simt_in_program_text(uintptr_t address);
 bool simt_in_program_data(uintptr_t address);
+/* "results[3]", of a variable of the program, counted in elements of `element` bytes. False: none is there. */
+bool simt_variable_at(uintptr_t address, unsigned element, char *text, size_t size);
 
 /* The static __shared__ variables of the program, as offsets into the thread-local block. */
 struct shared_range {

@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-volatile int here_line, there_line;
+int here_line, there_line;
 
 static const int MEMCHECK = INSTRUMENT_MEMCHECK, RACECHECK = INSTRUMENT_RACECHECK;
 
