@@ -41,7 +41,17 @@ static enum status open_traced(const attempt *a, const test *t, const char *spec
 
 /* ---- memcheck, racecheck --------------------------------------------------------------------- */
 
-static found judge_findings(const trace_report *r, const problem *p, bool ran, const char *why)
+/* A place as the student knows it: without the folder that the grader compiles in. */
+static const char *own_place(const attempt *a, const char *where)
+{
+    char tree[4096];
+    attempt_path(a, "tree/", tree, sizeof tree);
+    const size_t length = strlen(tree);
+    return strncmp(where, tree, length) ? where : where + length;
+}
+
+static found judge_findings(const attempt *a, const trace_report *r, const problem *p, bool ran,
+                            const char *why)
 {
     char kind[32], text[300], where[160];
     if (!r->num_findings && !ran) return found_of(0, "%s", why);
@@ -55,7 +65,7 @@ static found judge_findings(const trace_report *r, const problem *p, bool ran, c
     remote_clean(text);
     remote_clean(where);
     return found_of(0, "%lld finding%s: %s at %s: %s", (long long)r->num_findings,
-                    r->num_findings == 1 ? "" : "s, the first", kind, where, text);
+                    r->num_findings == 1 ? "" : "s, the first", kind, own_place(a, where), text);
 }
 
 found attempt_findings(const attempt *a, const test *t, int instrument)
@@ -74,7 +84,7 @@ found attempt_findings(const attempt *a, const test *t, int instrument)
             return found_of(NAN, "%.500s", error.text);
         const bool ran =
             run_traced(a, program, instrument, &b, a->lab, t->word[2], &report, why, sizeof why);
-        f = judge_findings(&report, &b.sides[0], ran, why);
+        f = judge_findings(a, &report, &b.sides[0], ran, why);
         bench_close(&b);
     }
     return f;

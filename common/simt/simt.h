@@ -329,8 +329,8 @@ void simt_interrupt(const worker *other);
 /* Abandons the block: the running lane has seen at code address `site` that self->timed_out. */
 [[noreturn]] void simt_leave_timed_out(const void *site);
 
-/* "labs/02_warp_per_row/lab.cu:41", or "an unknown line (0x... in the program)". */
-void simt_source_line(const void *site, char *text, size_t size);
+/* "labs/02_warp_per_row/lab.cu:41"; false: "an unknown line (0x... in the program)". */
+bool simt_source_line(const void *site, char *text, size_t size);
 /* Whether a code address belongs to a kernel, not to this backend or the device wrappers. */
 bool simt_is_kernel_code(const void *site);
 /* Of the places where a lane stopped, innermost first, the one in the kernel. If there is none,
