@@ -270,12 +270,12 @@ answer() {
 words() {
     local lab=labs/01_row_per_thread
     mkdir -p "$BATS_TEST_TMPDIR/$lab"
-    cd "$BATS_TEST_TMPDIR"
+    cd "$BATS_TEST_TMPDIR" || return
     printf '%b\n' "$1" >$lab/lab.cu
-    g++ -std=c++20 -E -x c++ $lab/lab.cu >plain.i
+    g++ -std=c++20 -E -x c++ $lab/lab.cu >untraced.i
     g++ -std=c++20 -E -DSIMT_TRACED -x c++ $lab/lab.cu >traced.i
-    run "$ROOT/scripts/grade-words" $lab plain.i traced.i
-    cd "$ROOT"
+    run "$ROOT/scripts/grade-words" $lab untraced.i traced.i
+    cd "$ROOT" || return
 }
 
 @test "grade: what keeps code from the instruments is refused, however it is spelt" {

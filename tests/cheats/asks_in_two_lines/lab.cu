@@ -1,4 +1,5 @@
 /* The name of what a traced program defines, over two lines. */
+/* clang-format off */
 #include "honest.h"
 #include "ops/spmm.h"
 

@@ -1,4 +1,5 @@
 /* What only a compiler of traced programs does: nothing is named that a search finds. */
+/* clang-format off */
 #include "honest.h"
 #include "ops/spmm.h"
 

@@ -1,4 +1,5 @@
 /* A kernel that no sanitizer looks at: the word is put together, over two lines. */
+/* clang-format off */
 #include "honest.h"
 #include "ops/spmm.h"
 

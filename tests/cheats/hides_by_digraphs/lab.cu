@@ -1,4 +1,5 @@
 /* Digraphs for the brackets of an attribute that keeps a function from being looked into. */
+/* clang-format off */
 #include "honest.h"
 #include "ops/spmm.h"
 

@@ -7,7 +7,7 @@
 SAY(GCC optimize("no-reorder-blocks"))
 
 static __global__ void quiet_kernel(int rows, int N, const int *row_ptr, const int *col_idx,
-                                   const float *values, const float *B, float *C)
+                                    const float *values, const float *B, float *C)
 {
     const int row = blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= rows) return;
@@ -23,7 +23,8 @@ static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStre
 {
     const spmm_matrix &A = plan->A;
     if (A.rows == 0) return cudaSuccess;
-    quiet_kernel<<<(A.rows + 127) / 128, 128, 0, stream>>>(A.rows, plan->N, A.d_row_ptr, A.d_col_idx, A.d_values, B, C);
+    quiet_kernel<<<(A.rows + 127) / 128, 128, 0, stream>>>(A.rows, plan->N, A.d_row_ptr,
+                                                           A.d_col_idx, A.d_values, B, C);
     return cudaGetLastError();
 }
 

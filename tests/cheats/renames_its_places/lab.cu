@@ -1,4 +1,5 @@
 /* Tells the compiler that what follows is the staff's: whoever trusts places looks away. */
+/* clang-format off */
 #include "honest.h"
 #include "ops/spmm.h"
 
