@@ -92,7 +92,7 @@ void hooks_compiler_atomic(const void *p, unsigned size, compiler_atomic how, co
 {
     access a;
     if (how != ATOMIC_UPDATE)
-        on_access(p, size, how == ATOMIC_STORE, site, RELAXED);
+        on_access(p, size, how == ATOMIC_STORE, site, VOLATILE); /* CUDA C++ has no such */
     else if (before_atomic(&a, p, size, site) && profiler.racecheck)
         racecheck_access(&a);
 }
@@ -273,6 +273,18 @@ uint64_t simt_traced_atomic(void *address, uint64_t operand, uint64_t compare, s
     const uint64_t old = simt_atomic_at(address, operand, compare, op, SIMT_CALLER);
     if (looked_at) after_atomic(&a, &old);
     return old;
+}
+
+void simt_traced_load_relaxed(const void *from, uint64_t to[2])
+{
+    on_access(from, 16, false, SIMT_CALLER, RELAXED);
+    simt_load_relaxed(from, to);
+}
+
+void simt_traced_store_relaxed(void *to, const uint64_t from[2])
+{
+    on_access(to, 16, true, SIMT_CALLER, RELAXED);
+    simt_store_relaxed(to, from);
 }
 
 void simt_traced_fence(simt_scope scope)

@@ -32,7 +32,7 @@
 enum strength : uint8_t {
     WEAK,     /* an ordinary one */
     VOLATILE, /* made as it is written, but promised neither order nor one piece */
-    RELAXED   /* an atomic load or store: in one piece, ordering nothing else */
+    RELAXED   /* of 16 bytes in one piece, ordering nothing else (device/vec.cuh) */
 };
 
 /* One lane's access, as the checks see it. */

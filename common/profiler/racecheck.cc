@@ -19,6 +19,9 @@
  *                             Who has read the other's flag and passed a fence comes after it
  *     a plain access          never
  *
+ * Relaxed accesses of 16 bytes (device/vec.cuh) count as atomic functions: posted sums are given and
+ * taken back by them without a fence. So a sum formed by a relaxed load and store is not found.
+ *
  * `volatile` tells the compiler to make an access as it is written. CUDA promises with it neither one
  * piece nor any order ("Memory Fence Functions"; PTX ISA, "Memory Consistency Model": such an access
  * is relaxed). An atomic function that leaves the value as it was counts as a load beside a volatile

@@ -308,6 +308,7 @@ __asm, which|#define G(a, b) a##b\nvoid f() { G(__a, sm)(""); }
 _mm_stream_si32, which|void _mm_stream_si32(int *, int);
 __builtin_ia32_movnti, which|void f(int *p) { __builtin_ia32_movnti(p, 1); }
 __tsan_read4, which|#define G(a, b) a##b\nextern "C" void G(__ts, an_read4)(void *);
+__atomic_store_n, which|void f(int *p) { __atomic_store_n(p, 1, 0); }
 simt_atomic, which|#define G(a, b) a##b\nvoid f() { G(sim, t_atomic)(); }
 asks how, or for what, it is compiled|#ifdef SIMT_TR\\\nACED\nint a;\n#endif\nint b;
 END

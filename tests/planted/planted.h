@@ -35,6 +35,7 @@ void expect_clean(const char *name, void (*run)(void));
 
 /* One function for each file. */
 void plant_addresses(void);
+void plant_places(void);
 void plant_contents(void);
 void plant_shared_races(void);
 void plant_global_races(void);

@@ -108,6 +108,7 @@ int main(int, char **argv)
         execv("/proc/self/exe", argv);
     }
     plant_addresses();
+    plant_places();
     plant_contents();
     plant_shared_races();
     plant_global_races();

@@ -132,6 +132,20 @@ template <bool RIGHT> static void volatile_partial(void)
         <<<3, 32>>>(named<int>("partial", 3), named<int>("ticket", 1), named<int>("C", 1));
 }
 
+/* The compiler's own atomics are no functions of CUDA C++: as volatile, whatever order they ask for. */
+template <bool RIGHT> static __global__ void compiler_store_kernel(int *C)
+{
+    if (RIGHT) {
+        __atomic_fetch_add(C, 1, __ATOMIC_RELAXED);
+    } else {
+        HERE, THERE, __atomic_store_n(C, 1, __ATOMIC_RELEASE);
+    }
+}
+template <bool RIGHT> static void compiler_store(void)
+{
+    compiler_store_kernel<RIGHT><<<3, 1>>>(named<int>("C", 1));
+}
+
 /* A lock is let go before what it protects is visible. */
 template <bool RIGHT> static __global__ void let_go_kernel(int *lock, int *sum)
 {
@@ -245,6 +259,8 @@ void plant_volatile_races(void)
         "writes shared tile[32], which thread (0,0,0) of its block reads", {0, 0, 0}, {32, 0, 0});
     BUG(volatile_partial, RACECHECK, "race",
         "reads partial[0], which thread (0,0,0) of block (0,0,0) writes", {2, 0, 0}, {0, 0, 0});
+    BUG(compiler_store, RACECHECK, "race",
+        "writes C[0], which thread (0,0,0) of block (0,0,0) writes", {1, 0, 0}, {0, 0, 0});
     BUG(let_go, RACECHECK, "race", "reads sum[0], which thread (0,0,0) of block (0,0,0) writes",
         {1, 0, 0}, {0, 0, 0});
     CLEAN(volatile_turn);
