@@ -132,7 +132,7 @@ typedef struct finding {
     char kernel[64];
     unsigned block[3], thread[3]; /* of the first occurrence */
     char advice[256];             /* the fix to think of */
-    int64_t count;                /* how often it was seen */
+    int64_t count; /* how often it was seen; 0: it is no thread's, but the launch's as a whole */
 } finding;
 
 /* What of an access shows afterwards: that kernels or copies have read the bytes, or stored them; or that

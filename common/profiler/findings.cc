@@ -96,7 +96,6 @@ void finding_note(const char *kind, const char *kernel, const char *where, const
                   const char *text)
 {
     finding f = {};
-    f.count = 1;
     snprintf(f.kind, sizeof f.kind, "%s", kind);
     snprintf(f.kernel, sizeof f.kernel, "%s", kernel);
     snprintf(f.where, sizeof f.where, "%s", where);

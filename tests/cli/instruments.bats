@@ -225,6 +225,7 @@ fails() {
             FAULT=unseen-$which looks 1 ./faulty rand:rows=40,deg=6 5 $option --json rows.json
             [[ $output == *"lab2 faulty: 1 finding: hidden accesses at "*"tests/cli/faulty.cu:"* ]]
             [[ $output == *" bytes of $says"* ]]
+            [[ $output == *"hidden accesses in spmm_unseen_kernel"$'\n'* ]]
             [ "$(jq -c '.rows[] | .status' rows.json | tr '\n' ' ')" = '"ok" "wrong" ' ]
         done
     done <<'END'
