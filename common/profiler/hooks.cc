@@ -16,19 +16,11 @@ static inline bool is_local(const lane *me, uintptr_t address)
     return (uintptr_t)me - address <= 64 << 10;
 }
 
-/* The kernel's parameters, and variables of the program: __constant__ ones, or __device__ ones,
- * which nothing tells from them. They are neither checked nor counted. */
+/* The kernel's parameters, and variables of the program: __constant__ or __device__. */
 static inline bool is_parameter(const worker *self, uintptr_t address)
 {
     return address - (uintptr_t)self->job->arguments < self->job->argument_bytes ||
            simt_in_program_data(address);
-}
-
-/* Of those, what other threads may meet in: whoever writes it races, wherever it lies. What lies on
- * the stack of the launch stays as it is. */
-static void variable_access(access &a)
-{
-    if (profiler.racecheck && simt_in_program_data(a.address)) racecheck_access(&a);
 }
 
 static inline access_kind kind_of(const access &a)
@@ -56,6 +48,18 @@ static void __attribute__((noinline)) report_access(access &a)
     if (profiler.count) log_event(a.self, kind_of(a), a.size, a.address, a.site);
 }
 
+/* To one of those. Parameters do not change; in variables threads may meet. What is certain to be a
+ * __device__ variable is counted as global memory, behind the rest of it. */
+static void __attribute__((noinline)) variable_access(access &a)
+{
+    size_t all;
+    if (!simt_in_program_data(a.address)) return;
+    if (profiler.racecheck && !a.atomic) racecheck_access(&a);
+    if (!simt_is_device_variable(a.address, a.write) || !profiler.count) return;
+    const uintptr_t begin = simt_memory_begin(&all);
+    log_event(a.self, kind_of(a), a.size, begin + all + (a.address - simt_program_begin()), a.site);
+}
+
 static inline __attribute__((always_inline)) void
 on_access(const void *p, unsigned size, bool write, const void *site, strength how = WEAK)
 {
@@ -78,7 +82,10 @@ static bool before_atomic(access *a, const void *p, unsigned size, const void *s
     worker *self = simt_worker;
     *a = {(uintptr_t)p, size, false, true, true, site, self, self->running, WEAK, false};
     if (is_local(a->who, a->address)) return false;
-    if (!is_parameter(self, a->address)) report_access(*a);
+    if (is_parameter(self, a->address))
+        variable_access(*a);
+    else
+        report_access(*a);
     return true;
 }
 

@@ -345,6 +345,11 @@ bool simt_in_program_text(uintptr_t address);
 bool simt_in_program_data(uintptr_t address);
 /* "results[3]", of a variable of the program, counted in elements of `element` bytes. False: none is there. */
 bool simt_variable_at(uintptr_t address, unsigned element, char *text, size_t size);
+/* Whether a variable of the program is in global memory: a kernel stores to it, now or before, or it is
+ * larger than constant memory can be. Of others nothing tells __device__ from __constant__. */
+bool simt_is_device_variable(uintptr_t address, bool stores);
+/* Where the program begins in memory: what lies in it is as far from there in every run. */
+uintptr_t simt_program_begin(void);
 
 /* The static __shared__ variables of the program, as offsets into the thread-local block. */
 struct shared_range {

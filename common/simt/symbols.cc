@@ -144,19 +144,42 @@ static const symbol_table &symbols(void)
     return table;
 }
 
+uintptr_t simt_program_begin(void)
+{
+    return (uintptr_t)&__executable_start;
+}
+
+/* Address, size and name; NULL: none is there. */
+typedef std::pair<const uintptr_t, std::pair<size_t, std::string>> variable;
+static const variable *find_variable(uintptr_t address)
+{
+    static const uintptr_t base = simt_load_address();
+    const auto &all = symbols().variables;
+    auto above = all.upper_bound(address - base);
+    if (above == all.begin()) return nullptr;
+    --above;
+    return address - base - above->first < above->second.first ? &*above : nullptr;
+}
+
 bool simt_variable_at(uintptr_t address, unsigned element, char *text, size_t size)
 {
-    const auto &all = symbols().variables;
-    const uintptr_t place = address - simt_load_address();
-    auto above = all.upper_bound(place);
-    if (above == all.begin()) return false;
-    const auto &[start, variable] = *--above;
-    if (place - start >= variable.first) return false;
-    char *name = abi::__cxa_demangle(variable.second.c_str(), nullptr, nullptr, nullptr);
-    snprintf(text, size, "%s[%zu]", name ? name : variable.second.c_str(),
-             (size_t)(place - start) / (element ? element : 1));
+    const variable *v = find_variable(address);
+    if (!v) return false;
+    char *name = abi::__cxa_demangle(v->second.second.c_str(), nullptr, nullptr, nullptr);
+    snprintf(text, size, "%s[%zu]", name ? name : v->second.second.c_str(),
+             (size_t)(address - simt_load_address() - v->first) / (element ? element : 1));
     free(name);
     return true;
+}
+
+bool simt_is_device_variable(uintptr_t address, bool stores)
+{
+    const size_t CONSTANT_BYTES = 64 << 10;
+    static std::set<const variable *> &stored_to = *new std::set<const variable *>;
+    const variable *v = find_variable(address);
+    if (!v) return false;
+    if (stores) stored_to.insert(v);
+    return v->second.first > CONSTANT_BYTES || stored_to.count(v) > 0;
 }
 
 /* Neighbours as one, so that few calls of memset do. */
