@@ -99,7 +99,15 @@ traced-runner: FORCE
 # ---- what the grader itself makes --------------------------------------------------------------
 # A submission's objects, then its runners in WORK; KINDS says how it is run: plain, traced.
 
-lab-objects: FORCE $(if $(filter plain,$(KINDS)),$(ALL_LAB_OBJECTS)) $(if $(filter traced,$(KINDS)),$(call traced,$(ALL_LAB_OBJECTS)))
+lab-objects: FORCE $(if $(filter plain,$(KINDS)),$(ALL_LAB_OBJECTS)) \
+             $(if $(filter traced,$(KINDS)),$(call traced,$(ALL_LAB_OBJECTS)) \
+               $(ALL_LAB_OBJECTS:.o=.untraced.i) $(ALL_LAB_OBJECTS:.o=.traced.i))
+
+# The sources as the compiler sees them, for scripts/grade-words.
+$(OUT)/%.cu.untraced.i: $(OUT)/%.cu.cc
+	$(Q)$(CXX) $(CXXFLAGS_ALL) $(CU_CHECKS) $(CXXFLAGS) -iquote $(dir $*) -include cuda_runtime.h -E $< -o $@
+$(OUT)/%.cu.traced.i: $(OUT)/%.cu.cc
+	$(Q)$(CXX) $(CXXFLAGS_ALL) $(TRACE) $(CXXFLAGS) -iquote $(dir $*) -include cuda_runtime.h -E $< -o $@
 ifneq ($(WORK),)
 # The submission's objects come last: of two inline functions of one name the linker keeps the first.
 $(WORK)/runner/plain: $(RUNNER) $(call linked,$(LAB)) $(wildcard $(WORK)/objects/plain-*.o)

@@ -100,8 +100,7 @@ template <class T, int V> __device__ __forceinline__ void load_vector_relaxed(T 
                  : "memory");
 #else
     simt_yield(); /* who writes it may be a thread of this block */
-    r[0] = __atomic_load_n((const uint64_t *)p, __ATOMIC_ACQUIRE);
-    r[1] = __atomic_load_n((const uint64_t *)p + 1, __ATOMIC_RELAXED);
+    simt_load_relaxed(p, r);
 #endif
     memcpy(x, r, sizeof r);
 }
@@ -121,8 +120,7 @@ __device__ __forceinline__ void store_vector_relaxed(T *p, const T (&x)[V])
                  "l"(r[0]), "l"(r[1])
                  : "memory");
 #else
-    __atomic_store_n((uint64_t *)p + 1, r[1], __ATOMIC_RELAXED);
-    __atomic_store_n((uint64_t *)p, r[0], __ATOMIC_RELEASE);
+    simt_store_relaxed(p, r);
 #endif
 }
 

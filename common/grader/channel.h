@@ -11,6 +11,7 @@
 #define GRADER_CHANNEL_H
 
 #include "grader/fingerprint.h"
+#include "harness/hidden.h"
 #include "harness/instruments.h"
 #include "ops/operation.h"
 
@@ -61,7 +62,8 @@ typedef struct look {
 
 /* What a traced runner answers a RUN with. */
 typedef struct trace_report {
-    counters run; /* of the kernels of run */
+    counters run;       /* of the kernels of run */
+    seen_accesses seen; /* of the arrays of the last run */
     int64_t num_findings;
     struct {
         char kind[32], text[512], where[160];

@@ -222,6 +222,24 @@ static void take_report(const instruments *all, trace_report *report)
     }
 }
 
+static int64_t seen_of(const instruments *all, int array, enum sight what)
+{
+    return contents(array) ? all->seen(contents(array), describe(array).bytes, what) : 0;
+}
+
+/* What was seen of the arrays of a run. */
+static seen_accesses take_seen(const instruments *all, const run_step *step)
+{
+    seen_accesses seen = {.handed = all->handed()};
+    for (int i = 0; i < MAX_OPERANDS; i++)
+        seen.read[i] = seen_of(all, step->inputs[i], SEEN_READ);
+    for (int i = 0; i < MAX_OUTPUTS; i++) {
+        seen.stored[i] = seen_of(all, step->outputs[i], SEEN_STORED);
+        seen.written[i] = seen_of(all, step->outputs[i], SEEN_WRITTEN);
+    }
+    return seen;
+}
+
 /* The fingerprints of every output of the steps. */
 static cudaError_t take_look(const run_step *steps, size_t count, uint64_t key, look *seen)
 {
@@ -274,6 +292,7 @@ static bool run(session *s, const message *m, const run_step *steps)
     trace_report report;
     all->end();
     take_report(all, &report);
+    if (count) report.seen = take_seen(all, &steps[count - 1]);
     return answer_cuda(e, &report, sizeof report);
 }
 

@@ -43,9 +43,21 @@ static enum status open_traced(const attempt *a, const test *t, const char *spec
 
 /* ---- memcheck, racecheck --------------------------------------------------------------------- */
 
-static found judge_findings(const trace_report *r)
+/* A place as the student knows it: without the folder that the grader compiles in. */
+static const char *own_place(const attempt *a, const char *where)
+{
+    char tree[4096];
+    attempt_path(a, "tree/", tree, sizeof tree);
+    const size_t length = strlen(tree);
+    return strncmp(where, tree, length) ? where : where + length;
+}
+
+static found judge_findings(const attempt *a, const trace_report *r, const problem *p)
 {
     char kind[32], text[300], where[160];
+    if (!r->num_findings && accesses_hidden(p, &r->seen, text, sizeof text))
+        return found_of(0, "accesses hidden from the instruments: %s", text);
+    if (!r->num_findings) return found_of(1, "%s", "");
     snprintf(kind, sizeof kind, "%.31s", r->findings[0].kind);
     snprintf(text, sizeof text, "%.299s", r->findings[0].text);
     snprintf(where, sizeof where, "%.159s", r->findings[0].where);
@@ -53,7 +65,7 @@ static found judge_findings(const trace_report *r)
     remote_clean(text);
     remote_clean(where);
     return found_of(0, "%lld finding%s: %s at %s: %s", (long long)r->num_findings,
-                    r->num_findings == 1 ? "" : "s, the first", kind, where, text);
+                    r->num_findings == 1 ? "" : "s, the first", kind, own_place(a, where), text);
 }
 
 found attempt_findings(const attempt *a, const test *t, int instrument)
@@ -70,9 +82,9 @@ found attempt_findings(const attempt *a, const test *t, int instrument)
         trace_report report = {.num_findings = 0};
         if (open_traced(a, t, t->word[0], widths[i], secret, &b, &error) != STATUS_OK)
             return found_of(NAN, "%.500s", error.text);
-        run_traced(a, program, instrument, &b, a->lab, t->word[2], &report, &f);
+        const bool ran = run_traced(a, program, instrument, &b, a->lab, t->word[2], &report, &f);
+        if (ran || report.num_findings) f = judge_findings(a, &report, &b.sides[0]);
         bench_close(&b);
-        if (report.num_findings) f = judge_findings(&report);
     }
     return f;
 }
@@ -144,17 +156,21 @@ static const metric *find_metric(const char *name)
 }
 
 /* Less than this no kernel can do that makes the results from its inputs: who reports less has not been
- * counting. Each element of an output is stored once, each value of A, if it has any, is read once. */
-static bool is_believable(const counters *n, const bench *b)
+ * counting. Each element of an output is stored once, each value of A, if it has any, is read once, and
+ * all of it in sight. */
+static bool is_believable(const trace_report *r, const bench *b, char *why, size_t bytes)
 {
     const problem *p = &b->sides[0];
+    const counters *n = &r->run;
     const int64_t element = (int64_t)precision_format(p->precision)->bytes;
     const int64_t stored = n->access[GLOBAL_STORE].bytes + n->access[GLOBAL_ATOMIC].bytes;
     const int64_t values = b->A.values ? b->A.nnz * element : 0;
     int64_t results = 0;
     for (int i = 0; i < p->num_outputs; i++)
         results += (int64_t)output_bytes(&p->outputs[i]);
-    return n->launches > 0 && stored >= results && n->access[GLOBAL_LOAD].bytes >= values;
+    snprintf(why, bytes, "the counters say less than the result takes");
+    return n->launches > 0 && stored >= results && n->access[GLOBAL_LOAD].bytes >= values &&
+           !accesses_hidden(p, &r->seen, why, bytes);
 }
 
 found attempt_counter(const attempt *a, const test *t)
@@ -168,6 +184,7 @@ found attempt_counter(const attempt *a, const test *t)
     error_text error;
     trace_report got, want;
     found f = found_of(0, "%s", ""), failed;
+    char why[300];
     if (!m) return found_of(NAN, "there is no counter '%s'", t->word[0]);
     attempt_program(a, "runner", true, own, sizeof own);
     attempt_program(a, "reference", true, other, sizeof other);
@@ -179,8 +196,8 @@ found attempt_counter(const attempt *a, const test *t)
         f = found_of(NAN, "the reference: %s", failed.text);
     else if (!run_traced(a, own, INSTRUMENT_COUNTERS, &b, a->lab, t->word[4], &got, &f))
         ;
-    else if (!is_believable(&got.run, &b))
-        f = found_of(0, "the counters say less than the result takes: they are not believed");
+    else if (!is_believable(&got, &b, why, sizeof why))
+        f = found_of(0, "%s: the counters are not believed", why);
     else {
         const double mine = m->value(&got.run), least = m->value(&want.run);
         f = found_of(mine <= factor * least ? 1 : 0, "%.6g, the reference %.6g, allowed %.6g", mine,

@@ -91,6 +91,7 @@ typedef struct line_profile {
 
 typedef struct kernel_profile {
     char name[64];   /* as the launch spells it */
+    char where[160]; /* file:line of its first launch */
     bool in_prepare; /* launched by prepare, not by run */
     unsigned grid[3], block[3];
     size_t dynamic_shared_bytes;
@@ -131,8 +132,12 @@ typedef struct finding {
     char kernel[64];
     unsigned block[3], thread[3]; /* of the first occurrence */
     char advice[256];             /* the fix to think of */
-    int64_t count;                /* how often it was seen */
+    int64_t count; /* how often it was seen; 0: it is no thread's, but the launch's as a whole */
 } finding;
+
+/* What of an access shows afterwards: that kernels or copies have read the bytes, or stored them; or that
+ * those or a fill, as cudaMemset's, have written them. */
+enum sight { SEEN_READ, SEEN_STORED, SEEN_WRITTEN };
 
 /* ---- the instruments ------------------------------------------------------------------------- */
 
@@ -167,6 +172,13 @@ typedef struct instruments {
      * each kernel and phase. They stay the instruments'. */
     size_t (*profiles)(const kernel_profile **all);
     size_t (*findings)(const finding **all);
+    /* Bytes of a named range that were seen to be accessed so since the last `reset` or
+     * forget_contents. May be NULL. And whether the host has handed the device any data between
+     * begin and end since the reset: then inputs may have come that way. May be NULL. */
+    int64_t (*seen)(const void *start, size_t bytes, enum sight what);
+    bool (*handed)(void);
+    /* Adds a finding, "hidden accesses", at the launch of the last kernel. */
+    void (*note_hidden)(const char *text);
     /* The estimate for one run on the chosen model: kernels in_prepare do not count. */
     void (*predict)(prediction *p);
     void (*reset)(void);

@@ -265,9 +265,10 @@ static void print_source(FILE *out, const char *label, const char *where)
 static void print_finding(FILE *out, const finding *f)
 {
     char text[700];
-    fprintf(out, "  %s%s%s in %s, block (%u,%u,%u), thread (%u,%u,%u)", paint(out, RED), f->kind,
-            paint(out, PLAIN), f->kernel, f->block[0], f->block[1], f->block[2], f->thread[0],
-            f->thread[1], f->thread[2]);
+    fprintf(out, "  %s%s%s in %s", paint(out, RED), f->kind, paint(out, PLAIN), f->kernel);
+    if (f->count > 0)
+        fprintf(out, ", block (%u,%u,%u), thread (%u,%u,%u)", f->block[0], f->block[1], f->block[2],
+                f->thread[0], f->thread[1], f->thread[2]);
     if (f->count > 1) fprintf(out, ", the first of %" PRId64, f->count);
     putc('\n', out);
     print_folded(out, 4, f->text);

@@ -2,6 +2,7 @@
 
 #include "device/cuda_try.h"
 #include "harness/device_tools.h"
+#include "harness/hidden.h"
 #include "harness/progress.h"
 #include "harness/tuning.h"
 
@@ -416,6 +417,21 @@ static bool prepare_traced(trial *t, const contender *c, const instruments *all)
     return prepared;
 }
 
+/* What was seen of the arrays, before a check looks at them itself. */
+static seen_accesses take_seen(const workbench *w, const instruments *all)
+{
+    const problem *p = w->problem;
+    seen_accesses seen = {.handed = all->handed && all->handed()};
+    for (int i = 0; i < p->num_inputs && all->seen; i++)
+        seen.read[i] = all->seen(w->input[i].data, w->input[i].bytes, SEEN_READ);
+    for (int i = 0; i < p->num_outputs && all->seen; i++) {
+        const guarded_array *out = &w->output[i];
+        seen.stored[i] = all->seen(out->data, out->bytes, SEEN_STORED);
+        seen.written[i] = all->seen(out->data, out->bytes, SEEN_WRITTEN);
+    }
+    return seen;
+}
+
 /* A finding is a failure even where the result is right: on a GPU it may not be. */
 static void report_findings(outcome *out)
 {
@@ -443,6 +459,7 @@ bool workbench_inspect(workbench *w, const contender *c, const int *tuning, outc
 {
     const instruments *all = instruments_here();
     trial t = {.w = w, .op = c->operation, .out = out};
+    char text[sizeof((finding *)0)->text];
     *out = (outcome){.prepare_ms = NAN, .timing = NOT_TIMED};
     memcpy(out->tuning, tuning, contender_num_tunables(c) * sizeof *tuning);
     (void)cudaGetLastError();
@@ -451,9 +468,14 @@ bool workbench_inspect(workbench *w, const contender *c, const int *tuning, outc
     all->reset();
     name_arrays(w, all);
     bool right = prepare_traced(&t, c, all) && run_traced(&t, all);
+    if (right && !options_sampled(w->options)) {
+        const seen_accesses seen = take_seen(w, all);
+        right = check(&t, false);
+        if (right && all->seen && accesses_hidden(w->problem, &seen, text, sizeof text))
+            all->note_hidden(text);
+    }
     out->inspection = inspection_take(all, w->options);
     if (!out->inspection) right = set_back(out, STATUS_MEMORY, "no memory for what was traced");
-    if (right && !options_sampled(w->options)) right = check(&t, false);
     if (t.instance) {
         t.op->release(t.instance);
         right = right && device_ok(&t, cudaGetLastError(), "release");

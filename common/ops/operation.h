@@ -227,6 +227,11 @@ typedef struct operation {
     /* Optional. Fills `least` for an instance that prepare has made. Without it there is no bound. */
     void (*least)(const problem *p, const void *instance, least_work *least);
 
+    /* Optional. Bytes of inputs[input] that every right result depends on: each of them is read by some
+     * kernel or copy of prepare or run, whatever the contender. `handed`: the host has given the device
+     * data of its own, which may stand for the pattern of A. Without it nothing is certain. */
+    int64_t (*needs)(const problem *p, int input, bool handed);
+
     /* Fills tuning[] (one value per tunable, in order) by the contender's own rule. */
     void (*choose)(const contender *c, const problem *p, int *tuning);
     /* Optional. Microseconds that one run of the contender should take at a width, by its own model;

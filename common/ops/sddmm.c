@@ -448,6 +448,18 @@ static void least(const problem *p, const void *instance, least_work *l)
     };
 }
 
+/* Columns and values of all nonzeros, and the rows of X and Y that some nonzero names. Of the offsets
+ * nothing is certain: a format that stores a row with each nonzero has none. */
+static int64_t needs(const problem *p, int input, bool handed)
+{
+    const int64_t element = (int64_t)p->inputs[input].element;
+    const int dense = p->num_inputs - 2; /* X, then Y; there may be no values before them */
+    if (input == dense) return element * (p->A->rows - p->stats.empty_rows) * p->width;
+    if (input == dense + 1) return element * p->used_columns * p->width;
+    if (input == COL_IDX) return handed ? 0 : element * p->A->nnz;
+    return input == VALUES ? element * p->A->nnz : 0;
+}
+
 static void rebind(void *instance, void *const *d_inputs)
 {
     sddmm_instance *self = instance;
@@ -526,6 +538,7 @@ const operation sddmm_operation = {
     .explain = explain,
     .cost = cost,
     .least = least,
+    .needs = needs,
     .choose = choose,
     .estimate = estimate,
     .prepare = prepare,

@@ -396,6 +396,23 @@ static void least(const problem *p, const void *instance, least_work *l)
     };
 }
 
+/* Columns and values of all nonzeros, and the rows of B that some nonzero names. Of the offsets nothing
+ * is certain: a format that stores a row with each nonzero has none. */
+static int64_t needs(const problem *p, int input, bool handed)
+{
+    const int64_t element = (int64_t)p->inputs[input].element;
+    switch (input) {
+    case COL_IDX:
+        return handed ? 0 : element * p->A->nnz;
+    case VALUES:
+        return element * p->A->nnz;
+    case B_DENSE:
+        return element * p->used_columns * p->width;
+    default:
+        return 0;
+    }
+}
+
 static double estimate(const contender *c, const row_stats *stats, int width)
 {
     const spmm_contender *own = spmm_of(c);
@@ -467,6 +484,7 @@ const operation spmm_operation = {
     .row_length = dataset_row_length,
     .cost = cost,
     .least = least,
+    .needs = needs,
     .choose = choose,
     .estimate = estimate,
     .prepare = prepare,

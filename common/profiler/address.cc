@@ -25,6 +25,7 @@ void names_add(const void *start, size_t bytes, size_t element, const char *name
     arrays[a.start] = a;
     if (protect) read_only.push_back({a.start, a.start + bytes});
     memcheck_named(a.start);
+    seen_named(a.start, bytes);
 }
 
 void names_forget(void)
@@ -173,6 +174,7 @@ void describe_address(const access *a, char *text, size_t size)
         snprintf(text, size, "a local variable of another thread");
         return;
     case HOST_MEMORY:
+        if (simt_variable_at(a->address, a->size, text, size)) return;
         snprintf(text, size, "address 0x%zx", (size_t)a->address);
     }
 }

@@ -52,7 +52,7 @@ place place_of(const worker *self, uintptr_t address);
  * run one after the other, a moment also tells the block and the launch. */
 typedef uint64_t moment;
 extern moment time_now; /* from 1; stands still at END_OF_TIME */
-constexpr moment END_OF_TIME = ((moment)1 << 34) - 1;
+constexpr moment END_OF_TIME = ((moment)1 << 32) - 1;
 
 /* Thread number `thread` of the block that ran at `time` did something. */
 struct event_of_thread {
@@ -70,6 +70,12 @@ void order_fence(const lane *who, simt_scope scope);
  * to the messages that are there. */
 void order_strong_write(uintptr_t address, const lane *who, bool shared, bool update);
 void order_strong_read(uintptr_t address, const lane *who, bool shared);
+
+/* Whether a volatile store of this thread is a message now: it has passed a fence for it. */
+bool order_has_message(const lane *who);
+/* Whether thread `me` may write over the message that was left at the address `before`: it has read it,
+ * and has passed a fence since. An atomic function needs none, as it reads and writes at once. */
+bool order_took_turn(uintptr_t address, event_of_thread before, const lane *me, bool atomic);
 
 /* Barriers in shared memory (device/mbarrier.cuh): a thread arrives at one, or starts a bulk copy that
  * counts for it; its phase has ended; a thread has waited for that. */

@@ -36,10 +36,11 @@ bool finding_again(const char *kind, const access *a, const void *other)
     return true;
 }
 
-static void source_line(const void *site, char *text, size_t size)
+/* Of code whose line nobody knows: where its kernel is launched. */
+static void source_line(const void *site, const worker *self, char *text, size_t size)
 {
-    text[0] = 0;
-    if (site) simt_source_line(site, text, size);
+    const simt_launch_config &c = self->job->config;
+    if (!site || !simt_source_line(site, text, size)) snprintf(text, size, "%s:%d", c.file, c.line);
 }
 
 static void set_place(finding *f, const worker *self, const lane *who)
@@ -80,8 +81,8 @@ void finding_add(const char *kind, const access *a, const void *other, const cha
     f.count = 1;
     snprintf(f.kind, sizeof f.kind, "%s", kind);
     snprintf(f.advice, sizeof f.advice, "%s", advice);
-    source_line(a->site, f.where, sizeof f.where);
-    source_line(other, f.other, sizeof f.other);
+    source_line(a->site, a->self, f.where, sizeof f.where);
+    if (other) source_line(other, a->self, f.other, sizeof f.other);
     set_place(&f, a->self, a->who);
     va_list args;
     va_start(args, format);
@@ -89,6 +90,18 @@ void finding_add(const char *kind, const access *a, const void *other, const cha
     va_end(args);
     latest = keep(f);
     numbers[key_of(kind, a, other)] = latest;
+}
+
+void finding_note(const char *kind, const char *kernel, const char *where, const char *advice,
+                  const char *text)
+{
+    finding f = {};
+    snprintf(f.kind, sizeof f.kind, "%s", kind);
+    snprintf(f.kernel, sizeof f.kernel, "%s", kernel);
+    snprintf(f.where, sizeof f.where, "%s", where);
+    snprintf(f.advice, sizeof f.advice, "%s", advice);
+    snprintf(f.text, sizeof f.text, "%s", text);
+    keep(f);
 }
 
 void finding_ends_launch(cudaError_t error, const access *a)
@@ -188,8 +201,8 @@ void findings_failed(const worker *self)
     snprintf(f.kind, sizeof f.kind, "%s", known->kind);
     snprintf(f.advice, sizeof f.advice, "%s", known->advice);
     snprintf(f.text, sizeof f.text, "%.511s", why.what);
-    source_line(site, f.where, sizeof f.where);
-    source_line(other ? other->site : nullptr, f.other, sizeof f.other);
+    source_line(site, self, f.where, sizeof f.where);
+    if (other) source_line(other->site, self, f.other, sizeof f.other);
     set_place(&f, self, who);
     keep(f);
 }

@@ -16,8 +16,7 @@ static inline bool is_local(const lane *me, uintptr_t address)
     return (uintptr_t)me - address <= 64 << 10;
 }
 
-/* The kernel's parameters, and variables of the program: __constant__ ones, or __device__ ones,
- * which nothing tells from them. They are neither checked nor counted. */
+/* The kernel's parameters, and variables of the program: __constant__ or __device__. */
 static inline bool is_parameter(const worker *self, uintptr_t address)
 {
     return address - (uintptr_t)self->job->arguments < self->job->argument_bytes ||
@@ -44,22 +43,65 @@ static void __attribute__((noinline)) report_access(access &a)
         simt_is_shared_guard(a.address - (uintptr_t)a.self->thread_local_block))
         return;
     if (profiler.memcheck) memcheck_access(&a);
-    if (profiler.racecheck) racecheck_access(&a);
+    if (profiler.racecheck && !a.atomic) racecheck_access(&a);
+    if (!a.shared) seen_access(&a);
     if (profiler.count) log_event(a.self, kind_of(a), a.size, a.address, a.site);
 }
 
-static inline __attribute__((always_inline)) void on_access(const void *p, unsigned size,
-                                                            bool write, bool atomic,
-                                                            const void *site,
-                                                            bool is_volatile = false)
+/* To one of those. Parameters do not change; in variables threads may meet. What is certain to be a
+ * __device__ variable is counted as global memory, behind the rest of it. */
+static void __attribute__((noinline)) variable_access(access &a)
+{
+    size_t all;
+    if (!simt_in_program_data(a.address)) return;
+    if (profiler.racecheck && !a.atomic) racecheck_access(&a);
+    if (!simt_is_device_variable(a.address, a.write) || !profiler.count) return;
+    const uintptr_t begin = simt_memory_begin(&all);
+    log_event(a.self, kind_of(a), a.size, begin + all + (a.address - simt_program_begin()), a.site);
+}
+
+static inline __attribute__((always_inline)) void
+on_access(const void *p, unsigned size, bool write, const void *site, strength how = WEAK)
 {
     if (!profiler.tracing) return;
     worker *self = simt_worker;
     lane *me = self->running;
     const uintptr_t address = (uintptr_t)p;
-    if (is_local(me, address) || is_parameter(self, address)) return;
-    access a = {address, size, false, write, atomic, site, self, me, is_volatile};
-    report_access(a);
+    if (is_local(me, address)) return;
+    access a = {address, size, false, write, false, site, self, me, how, false};
+    if (__builtin_expect(is_parameter(self, address), 0))
+        variable_access(a);
+    else
+        report_access(a);
+}
+
+/* An atomic function in its two halves, before and after. Returns whether it is looked at. */
+static bool before_atomic(access *a, const void *p, unsigned size, const void *site)
+{
+    if (!profiler.tracing) return false;
+    worker *self = simt_worker;
+    *a = {(uintptr_t)p, size, false, true, true, site, self, self->running, WEAK, false};
+    if (is_local(a->who, a->address)) return false;
+    if (is_parameter(self, a->address))
+        variable_access(*a);
+    else
+        report_access(*a);
+    return true;
+}
+
+static void after_atomic(access *a, const void *old)
+{
+    a->unchanged = !memcmp((const void *)a->address, old, a->size);
+    if (profiler.racecheck && profiler.tracing) racecheck_access(a);
+}
+
+void hooks_compiler_atomic(const void *p, unsigned size, compiler_atomic how, const void *site)
+{
+    access a;
+    if (how != ATOMIC_UPDATE)
+        on_access(p, size, how == ATOMIC_STORE, site, VOLATILE); /* CUDA C++ has no such */
+    else if (before_atomic(&a, p, size, site) && profiler.racecheck)
+        racecheck_access(&a);
 }
 
 /* A struct whose alignment is smaller than its size, or what the compiler sees to be misaligned.
@@ -73,28 +115,28 @@ static void on_range(const void *p, size_t bytes, bool write, const void *site)
         unsigned size = 4;
         while (size > bytes || (uintptr_t)at % size)
             size /= 2;
-        on_access(at, size, write, false, site);
+        on_access(at, size, write, site);
         at += size;
         bytes -= size;
     }
 }
 
-#define HOOKS(BYTES)                                          \
-    void __tsan_read##BYTES(void *p)                          \
-    {                                                         \
-        on_access(p, BYTES, false, false, SIMT_CALLER);       \
-    }                                                         \
-    void __tsan_write##BYTES(void *p)                         \
-    {                                                         \
-        on_access(p, BYTES, true, false, SIMT_CALLER);        \
-    }                                                         \
-    void __tsan_volatile_read##BYTES(void *p)                 \
-    {                                                         \
-        on_access(p, BYTES, false, false, SIMT_CALLER, true); \
-    }                                                         \
-    void __tsan_volatile_write##BYTES(void *p)                \
-    {                                                         \
-        on_access(p, BYTES, true, false, SIMT_CALLER, true);  \
+#define HOOKS(BYTES)                                       \
+    void __tsan_read##BYTES(void *p)                       \
+    {                                                      \
+        on_access(p, BYTES, false, SIMT_CALLER);           \
+    }                                                      \
+    void __tsan_write##BYTES(void *p)                      \
+    {                                                      \
+        on_access(p, BYTES, true, SIMT_CALLER);            \
+    }                                                      \
+    void __tsan_volatile_read##BYTES(void *p)              \
+    {                                                      \
+        on_access(p, BYTES, false, SIMT_CALLER, VOLATILE); \
+    }                                                      \
+    void __tsan_volatile_write##BYTES(void *p)             \
+    {                                                      \
+        on_access(p, BYTES, true, SIMT_CALLER, VOLATILE);  \
     }
 
 extern "C" {
@@ -233,8 +275,23 @@ static unsigned atomic_bytes(simt_atomic_op op)
 
 uint64_t simt_traced_atomic(void *address, uint64_t operand, uint64_t compare, simt_atomic_op op)
 {
-    on_access(address, atomic_bytes(op), true, true, SIMT_CALLER);
-    return simt_atomic_at(address, operand, compare, op, SIMT_CALLER);
+    access a;
+    const bool looked_at = before_atomic(&a, address, atomic_bytes(op), SIMT_CALLER);
+    const uint64_t old = simt_atomic_at(address, operand, compare, op, SIMT_CALLER);
+    if (looked_at) after_atomic(&a, &old);
+    return old;
+}
+
+void simt_traced_load_relaxed(const void *from, uint64_t to[2])
+{
+    on_access(from, 16, false, SIMT_CALLER, RELAXED);
+    simt_load_relaxed(from, to);
+}
+
+void simt_traced_store_relaxed(void *to, const uint64_t from[2])
+{
+    on_access(to, 16, true, SIMT_CALLER, RELAXED);
+    simt_store_relaxed(to, from);
 }
 
 void simt_traced_fence(simt_scope scope)
@@ -255,7 +312,7 @@ void simt_traced_ldmatrix(uint32_t *fragments, const void *row, int count, bool 
 {
     on_operation(OP_LDMATRIX, SIMT_CALLER);
     /* Lanes beyond 8 * count pass no address. */
-    if ((int)simt_worker->running->index < 8 * count) on_access(row, 16, false, false, SIMT_CALLER);
+    if ((int)simt_worker->running->index < 8 * count) on_access(row, 16, false, SIMT_CALLER);
     simt_ldmatrix_at(fragments, row, count, transposed, SIMT_CALLER);
 }
 
@@ -281,9 +338,20 @@ void simt_traced_async_copy_start(void *shared, const void *global, int bytes, i
     simt_async_copy_start_at(shared, global, bytes, source_bytes, SIMT_CALLER);
     if (!profiler.tracing) return;
     const void *site = SIMT_CALLER;
-    access from = {(uintptr_t)global, (unsigned)source_bytes, false, false, false, site, self, me};
-    access to = {(uintptr_t)shared, (unsigned)bytes, true, true, false, site, self, me};
+    access from = {(uintptr_t)global,
+                   (unsigned)source_bytes,
+                   false,
+                   false,
+                   false,
+                   site,
+                   self,
+                   me,
+                   WEAK,
+                   false};
+    access to = {
+        (uintptr_t)shared, (unsigned)bytes, true, true, false, site, self, me, WEAK, false};
     if (profiler.memcheck) memcheck_async_start(&from, &to);
+    seen_access(&from);
     if (profiler.racecheck && source_bytes) racecheck_access(&from);
     if (profiler.racecheck) racecheck_access(&to);
     on_operation(OP_ASYNC_COPY, site);
@@ -334,7 +402,7 @@ void simt_traced_async_wait_all(void)
 static access barrier_access(const void *barrier, const void *site)
 {
     worker *self = simt_worker;
-    return {(uintptr_t)barrier, 8, true, true, true, site, self, self->running, false};
+    return {(uintptr_t)barrier, 8, true, true, true, site, self, self->running, WEAK, false};
 }
 
 /* An arrival, a wait or a bulk copy uses the barrier, which must have been made. */
@@ -378,8 +446,9 @@ void simt_traced_bulk_copy(void *shared, const void *global, unsigned bytes, voi
     lane *me = self->running;
     const void *site = SIMT_CALLER;
     const access a = use_barrier(barrier, site);
-    const access from = {(uintptr_t)global, bytes, false, false, false, site, self, me, false};
-    const access to = {(uintptr_t)shared, bytes, true, true, false, site, self, me, false};
+    const access from = {
+        (uintptr_t)global, bytes, false, false, false, site, self, me, WEAK, false};
+    const access to = {(uintptr_t)shared, bytes, true, true, false, site, self, me, WEAK, false};
     if (profiler.tracing && profiler.racecheck) {
         racecheck_access(&from);
         racecheck_access(&to);
@@ -387,6 +456,7 @@ void simt_traced_bulk_copy(void *shared, const void *global, unsigned bytes, voi
     }
     /* The copy may arrive at once, if somebody waits for it. */
     if (profiler.tracing && profiler.memcheck) memcheck_async_start(&from, &to);
+    if (profiler.tracing) seen_access(&from);
     simt_bulk_copy_at(shared, global, bytes, barrier, site);
     on_operation(OP_ASYNC_COPY, site);
     if (profiler.tracing && profiler.count)

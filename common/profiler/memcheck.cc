@@ -380,7 +380,7 @@ static void index_out_of_bounds(const bad_index *bad, uintptr_t index, const voi
 {
     worker *self = simt_worker;
     if (!profiler.memcheck || !profiler.tracing || !self || !self->running) return;
-    const access a = {0, 0, false, false, false, site, self, self->running, false};
+    const access a = {0, 0, false, false, false, site, self, self->running, WEAK, false};
     const char *advice =
         "compare each index with its own dimension: the element that this one reaches "
         "is in another row, or another array";

@@ -12,7 +12,8 @@
  *
  * A message: a thread passes a fence and then writes a flag with an atomic function or a volatile
  * store; another thread reads the flag, again with an atomic or volatile access. What the sender
- * knew to be over at its fence is over for the receiver. A second fence, between the receiver's
+ * knew to be over at its fence is over for the receiver. After a fence of its own the receiver may
+ * write over the flag: so threads take turns. A second fence, between the receiver's
  * read and what it reads afterwards, belongs to the rule too, but CUDA's own example
  * (threadFenceReduction) does without, so its absence is not held against anybody.
  *
@@ -80,7 +81,7 @@ std::vector<receipt> receipts; /* of this launch */
 size_t first_receipt;          /* of this block */
 
 struct message {
-    moment block_start;
+    moment block_start, written;
     unsigned thread;
     coverage to[SCOPES];
     size_t receipts_begin, receipts_end; /* what the sender's block had been told */
@@ -89,6 +90,7 @@ struct message {
 /* The messages an address has carried since something else was written to it, oldest first: so
  * their blocks ascend. An atomic function adds its own; a store begins anew. */
 struct flag {
+    uintptr_t address;
     std::vector<message> messages;
     std::vector<size_t> relays; /* those whose senders had read other flags */
 };
@@ -282,11 +284,13 @@ void order_strong_write(uintptr_t address, const lane *who, bool shared, bool up
     if (empty && !update && known != board.end()) board.erase(known);
     if (empty) return;
     flag *f = update && known != board.end() ? known->second : &flags.emplace_back();
+    f->address = address;
     board[address] = f;
-    const message fresh = {
-        order.block_start, who->number, {to_block, to_device}, first_receipt, receipts.size()};
+    const message fresh = {order.block_start,     time_now,      who->number,
+                           {to_block, to_device}, first_receipt, receipts.size()};
     if (!f->messages.empty() && is_repeated(f->messages.back(), fresh)) {
         f->messages.back().receipts_end = fresh.receipts_end;
+        f->messages.back().written = time_now;
         return;
     }
     for (size_t i = first_receipt; i < receipts.size(); i++)
@@ -378,6 +382,31 @@ static bool told(event_of_thread before, const lane *me)
         if (known >= r.messages) continue;
         known = r.messages;
         if (tells(r, before, &open)) return true;
+    }
+    return false;
+}
+
+bool order_has_message(const lane *who)
+{
+    return fenced &&
+           !covered(who, TO_BLOCK).empty(); /* a fence for the device is one for the block */
+}
+
+bool order_took_turn(uintptr_t address, event_of_thread before, const lane *me, bool atomic)
+{
+    if (!order.told) return false;
+    const coverage mine = covered(me, TO_BLOCK);
+    const moment fence = std::max(mine.own, std::max(mine.warp, mine.block));
+    for (size_t i = receipts.size(); i-- > first_receipt;) {
+        const receipt &r = receipts[i];
+        if (r.from->address != address || !over_in_block(r.reader, me)) continue;
+        if (!atomic && fence <= r.reader.time) continue;
+        for (size_t k = r.messages; k-- > 0;) {
+            const message &m = r.from->messages[k];
+            if (m.thread == before.thread && m.block_start <= before.time &&
+                before.time <= m.written)
+                return true;
+        }
     }
     return false;
 }

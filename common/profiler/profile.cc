@@ -79,6 +79,7 @@ static kernel_profile *profile_of(const launch *job)
     kernel_profile p = {};
     simt_kernel_name(c.kernel, c.name, p.name, sizeof p.name);
     p.in_prepare = now.in_prepare;
+    snprintf(p.where, sizeof p.where, "%s:%d", c.file, c.line);
     for (kernel_profile &known : profiles)
         if (!strcmp(known.name, p.name) && known.in_prepare == p.in_prepare) return &known;
     const unsigned grid[] = {c.grid.x, c.grid.y, c.grid.z};
@@ -211,6 +212,18 @@ static void warp_stops(worker *self, warp *w)
     if (profiler.tracing && profiler.count) log_replay(self, w);
 }
 
+static void host_wrote(const void *to, size_t bytes)
+{
+    memcheck_host_wrote(to, bytes);
+    seen_filled(to, bytes);
+}
+
+static void host_copied(const void *to, const void *from, size_t bytes)
+{
+    memcheck_host_copied(to, from, bytes);
+    seen_copied(to, from, bytes, now.open);
+}
+
 static bool failed(const worker *self)
 {
     const bool finding = now.open && self->failed.error != cudaErrorMemoryAllocation;
@@ -230,8 +243,8 @@ static const observer attached = {
     .failed = failed,
     .allocated = memcheck_allocated,
     .freed = memcheck_freed,
-    .written = memcheck_host_wrote,
-    .copied = memcheck_host_copied,
+    .written = host_wrote,
+    .copied = host_copied,
 };
 
 /* ---- what the harness calls ------------------------------------------------------------------ */
@@ -270,6 +283,24 @@ static void end(void)
     now = {};
 }
 
+static void forget_contents(const void *start, size_t bytes)
+{
+    memcheck_forget_contents(start, bytes);
+    seen_forget(start, bytes);
+}
+
+static void note_hidden(const char *text)
+{
+    const kernel_profile *last = nullptr;
+    for (const kernel_profile &k : profiles)
+        if (!last || !k.in_prepare) last = &k;
+    finding_note(
+        "hidden accesses", last ? last->name : "no kernel", last ? last->where : "run",
+        "every access must be the compiler's plain code: no attribute, pragma, assembly or "
+        "library function that keeps it from the instruments",
+        text);
+}
+
 static size_t list_profiles(const kernel_profile **all)
 {
     *all = profiles.data();
@@ -293,6 +324,7 @@ static void reset(void)
         delete[] p.lines;
     profiles.clear();
     findings_reset();
+    seen_reset();
 }
 
 static const char *model_name(void)
@@ -315,11 +347,14 @@ static const instruments all = {
     .open = open,
     .name_array = names_add,
     .forget_names = names_forget,
-    .forget_contents = memcheck_forget_contents,
+    .forget_contents = forget_contents,
     .begin = begin,
     .end = end,
     .profiles = list_profiles,
     .findings = findings_list,
+    .seen = seen_bytes,
+    .handed = seen_handed,
+    .note_hidden = note_hidden,
     .predict = predict,
     .reset = reset,
     .model_name = model_name,

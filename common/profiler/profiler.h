@@ -2,6 +2,7 @@
  * profiler.h - the private structures of the instruments, shared by the files of this folder.
  *
  *   hooks.cc      where kernels report: the compiler's instrumentation and the device headers
+ *   host_atomics.cc  the same of the compiler's own atomics
  *   warp_log.cc   what each lane did, replayed as the warp would have done it together
  *   price.cc      what one request of a warp costs: sectors, wavefronts, turns
  *   machine.cc    the GPU it is played to: SMs, caches
@@ -10,6 +11,7 @@
  *   memcheck.cc   addresses, initialisation, read-only arrays
  *   racecheck.cc  accesses that nothing orders
  *   order.cc      what orders two accesses: barriers, __syncwarp, fences and flags
+ *   seen.cc       which bytes of the inputs and results were accessed in sight
  *   findings.cc   what the checks found
  *   address.cc    what an address is called
  *   profile.cc    sums by kernel and line; the interface to the harness
@@ -26,17 +28,25 @@
 #include "harness/instruments.h"
 #include "simt/simt.h"
 
+/* How an access is spelled: what a compiler and a GPU may make of it. */
+enum strength : uint8_t {
+    WEAK,     /* an ordinary one */
+    VOLATILE, /* made as it is written, but promised neither order nor one piece */
+    RELAXED   /* of 16 bytes in one piece, ordering nothing else (device/vec.cuh) */
+};
+
 /* One lane's access, as the checks see it. */
 struct access {
     uintptr_t address;
     unsigned size; /* 1, 2, 4, 8, 16 */
     bool shared;   /* else global */
     bool write;
-    bool atomic;      /* read and written at once */
+    bool atomic;      /* an atomic function: read and written at once */
     const void *site; /* return address of the hook, for simt_source_line */
     worker *self;
     lane *who;
-    bool is_volatile; /* as atomic ones, these may meet: flags are waited for that way */
+    strength how;   /* of a load or a store */
+    bool unchanged; /* the atomic function has left the value as it was */
 };
 
 /* What the instruments were opened with, and whether a kernel is being traced now. */
@@ -52,9 +62,9 @@ extern profiler_state profiler;
 
 /* ---- checks: memcheck.cc, racecheck.cc, findings.cc ------------------------------------------ */
 
-/* Called by hooks.cc in this order, each only if its instrument is on, before the access is made.
- * They note what they find and return; after an access that cannot be made they end the launch
- * (simt_fail).
+/* Called by hooks.cc in this order, each only if its instrument is on, before the access is made;
+ * racecheck hears of an atomic function after it, when its effect is known. They note what they find
+ * and return; after an access that cannot be made they end the launch (simt_fail).
  */
 void memcheck_access(const access *a);
 void racecheck_access(const access *a);
@@ -105,6 +115,9 @@ void finding_add(const char *kind, const access *a, const void *other, const cha
                  const char *format, ...) __attribute__((format(printf, 5, 6)));
 size_t findings_list(const finding **all);
 void findings_reset(void);
+/* Notes one that no access of a lane stands for: `where` is a source line. */
+void finding_note(const char *kind, const char *kernel, const char *where, const char *advice,
+                  const char *text);
 /* The runtime itself abandoned a launch: self->failed says why. */
 void findings_failed(const worker *self);
 
@@ -113,6 +126,24 @@ void findings_failed(const worker *self);
 void describe_address(const access *a, char *text, size_t size);
 void names_add(const void *start, size_t bytes, size_t element, const char *name, bool read_only);
 void names_forget(void);
+
+/* ---- what was seen: seen.cc ------------------------------------------------------------------ */
+
+/* An access to global memory; a range has got a name, and is looked at from now on; the host or the
+ * runtime has filled or copied device memory (`traced`: on behalf of a contender). */
+void seen_access(const access *a);
+void seen_named(uintptr_t start, size_t bytes);
+void seen_filled(const void *to, size_t bytes);
+void seen_copied(const void *to, const void *from, size_t bytes, bool traced);
+void seen_forget(const void *start, size_t bytes);
+void seen_reset(void);
+/* As in struct instruments. */
+int64_t seen_bytes(const void *start, size_t bytes, sight what);
+bool seen_handed(void);
+
+/* One of the compiler's own atomics, which a kernel may have made. */
+enum compiler_atomic { ATOMIC_LOAD, ATOMIC_STORE, ATOMIC_UPDATE };
+void hooks_compiler_atomic(const void *p, unsigned size, compiler_atomic how, const void *site);
 
 /* Forgets what waits or is on its way in hooks.cc. */
 void hooks_block_begins(void);

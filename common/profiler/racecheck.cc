@@ -4,8 +4,28 @@
  * luck, even if it has been right every time so far.
  *
  * It does not matter whether both write the same value: CUDA leaves that undefined too, and whoever
- * changes the kernel will not know that it has to stay so. Two atomic functions may meet, and so
- * may volatile accesses; an atomic and a plain access may not.
+ * changes the kernel will not know that it has to stay so.
+ *
+ * Which accesses may meet without order:
+ *
+ *     two atomic functions    always: each reads and writes at once
+ *     an atomic function or volatile store, and a volatile load
+ *                             a flag and who polls it: the load finds the old value or the new one.
+ *                             A volatile store is a flag only after a fence: without one it says
+ *                             nothing about what was written before, so it is data
+ *     two that write, one of them a volatile store
+ *                             never: one is lost, or falls between another's load and store. That
+ *                             includes x = x + 1 with a volatile x, which is a load, then a store.
+ *                             Who has read the other's flag and passed a fence comes after it
+ *     a plain access          never
+ *
+ * Relaxed accesses of 16 bytes (device/vec.cuh) count as atomic functions: posted sums are given and
+ * taken back by them without a fence. So a sum formed by a relaxed load and store is not found.
+ *
+ * `volatile` tells the compiler to make an access as it is written. CUDA promises with it neither one
+ * piece nor any order ("Memory Fence Functions"; PTX ISA, "Memory Consistency Model": such an access
+ * is relaxed). An atomic function that leaves the value as it was counts as a load beside a volatile
+ * store: so a lock that others try to take may be let go by one.
  *
  * How. Every 4-byte word of memory has notes on who used it last, 32 bytes in all (shadow.h):
  *
@@ -26,15 +46,18 @@
 namespace
 {
 
+/* What an access may meet depends on its kind. */
+enum access_class { PLAIN, DATA, FLAG, TRIAL, ATOMIC }; /* DATA, FLAG: volatile */
+
 /* One access to a word, in 64 bits. */
 struct record {
-    uint64_t time : 34; /* 0: there was none */
+    uint64_t time : 32; /* 0: there was none */
     uint64_t thread : 10;
-    uint64_t strong : 1; /* atomic or volatile */
-    uint64_t bytes : 4;  /* of the word: bit i is byte i */
-    uint64_t site : 15;  /* in `sites` */
+    uint64_t kind : 3;  /* an access_class */
+    uint64_t bytes : 4; /* of the word: bit i is byte i */
+    uint64_t site : 15; /* in `sites` */
 };
-static_assert(MAX_BLOCK_THREADS <= 1 << 10 && END_OF_TIME < (moment)1 << 34);
+static_assert(MAX_BLOCK_THREADS <= 1 << 10 && END_OF_TIME < (moment)1 << 32);
 
 struct cell {
     record write, other_write, read, other_read;
@@ -71,9 +94,30 @@ static inline bool is_over(record old, const access *a)
     return !old.time || is_over({old.time, (unsigned)old.thread}, a->who, a->shared);
 }
 
-static inline bool conflicts(record old, record mine, const access *a)
+/* Whether the two may come in any order. */
+static bool may_meet(record old, bool old_wrote, record mine, bool i_write)
 {
-    return (old.bytes & mine.bytes) && !(old.strong && mine.strong) && !is_over(old, a);
+    if (old.kind == PLAIN || mine.kind == PLAIN) return false;
+    if (old.kind >= TRIAL && mine.kind >= TRIAL) return true; /* both atomic */
+    const bool old_changes = old_wrote && old.kind != TRIAL,
+               i_change = i_write && mine.kind != TRIAL;
+    if (old_changes && i_change) return false;
+    return !(old_changes && old.kind == DATA) && !(i_change && mine.kind == DATA);
+}
+
+/* Whether `old` left a message that this access, which writes, may write over. */
+static inline bool took_turn(record old, record mine, const access *a)
+{
+    if (old.kind == PLAIN || mine.kind == PLAIN || (old.kind >= TRIAL && mine.kind >= TRIAL))
+        return false;
+    return order_took_turn(a->address, {old.time, (unsigned)old.thread}, a->who, a->atomic);
+}
+
+static inline bool conflicts(record old, bool old_wrote, record mine, const access *a)
+{
+    return (old.bytes & mine.bytes) && !is_over(old, a) &&
+           !may_meet(old, old_wrote, mine, a->write) &&
+           !(old_wrote && a->write && took_turn(old, mine, a));
 }
 
 /* Of accesses that are not over: whether they are of one warp. */
@@ -93,8 +137,11 @@ static inline void note_read(cell *c, record mine, const access *a)
 
 static inline void note_write(cell *c, record mine, const access *a)
 {
-    if (!is_over(c->write, a) && (is_over(c->other_write, a) || same_warp(c->other_write, mine) ||
-                                  !same_warp(c->write, mine)))
+    if (took_turn(c->write, mine, a)) /* who wrote before had taken turns, too */
+        c->other_write = {};
+    else if (!is_over(c->write, a) &&
+             (is_over(c->other_write, a) || same_warp(c->other_write, mine) ||
+              !same_warp(c->write, mine)))
         c->other_write = c->write;
     c->write = mine;
     /* Whoever comes after this comes after those. */
@@ -125,7 +172,14 @@ static void describe_thread(record old, const access *a, char *text, size_t size
 
 static const char *advice_for(record old, record mine, const access *a, bool both_write)
 {
-    if (old.strong != mine.strong)
+    if ((old.kind == DATA || old.kind == FLAG) && (mine.kind == DATA || mine.kind == FLAG))
+        return both_write ? "volatile makes no x = x + 1 atomic and orders no stores: use an "
+                            "atomic function, "
+                            "or a barrier between the two"
+                          : "volatile orders nothing: put a barrier between the two; a flag that "
+                            "others poll "
+                            "needs a __threadfence() before its store";
+    if (old.kind != PLAIN || mine.kind != PLAIN)
         return "an atomic function protects from other atomic ones only: make both accesses atomic "
                "(a read may be volatile), or put a barrier between them";
     if (old.time < order.block_start && both_write)
@@ -162,13 +216,13 @@ static void report(record old, bool old_wrote, record mine, const access *a)
 static inline bool check_word(cell *c, record mine, const access *a, bool known)
 {
     const record *culprit = nullptr;
-    if (conflicts(c->write, mine, a))
+    if (conflicts(c->write, true, mine, a))
         culprit = &c->write;
-    else if (conflicts(c->other_write, mine, a))
+    else if (conflicts(c->other_write, true, mine, a))
         culprit = &c->other_write;
-    else if (a->write && conflicts(c->read, mine, a))
+    else if (a->write && conflicts(c->read, false, mine, a))
         culprit = &c->read;
-    else if (a->write && conflicts(c->other_read, mine, a))
+    else if (a->write && conflicts(c->other_read, false, mine, a))
         culprit = &c->other_read;
     if (__builtin_expect(culprit && !known, 0))
         report(*culprit, culprit == &c->write || culprit == &c->other_write, mine, a);
@@ -186,9 +240,17 @@ static bool is_watched(const access *a)
     return a->write || a->shared || !is_read_only(a->address);
 }
 
-static void check_words(const access *a, bool strong)
+static access_class class_of(const access *a)
 {
-    record mine = {time_now, a->who->number, strong, 0, site_number(a->site)};
+    if (a->atomic) return a->unchanged ? TRIAL : ATOMIC;
+    if (a->how == WEAK) return PLAIN;
+    if (a->how == RELAXED) return ATOMIC;
+    return !a->write || order_has_message(a->who) ? FLAG : DATA;
+}
+
+static void check_words(const access *a, access_class kind)
+{
+    record mine = {time_now, a->who->number, kind, 0, site_number(a->site)};
     const uintptr_t end = a->address + a->size;
     bool racing = false;
     for (uintptr_t at = a->address, next; at < end; at = next) {
@@ -201,33 +263,33 @@ static void check_words(const access *a, bool strong)
 void racecheck_access(const access *a)
 {
     if (!is_watched(a)) return;
-    const bool strong = a->atomic || a->is_volatile;
+    const bool strong = a->atomic || a->how != WEAK;
     if (strong && (a->atomic || !a->write)) order_strong_read(a->address, a->who, a->shared);
-    check_words(a, strong);
+    check_words(a, class_of(a));
     if (strong && a->write) order_strong_write(a->address, a->who, a->shared, a->atomic);
 }
 
 void racecheck_async_arrived(worker *self, lane *who, uintptr_t shared, unsigned bytes,
                              const void *site)
 {
-    const access to = {shared, bytes, true, true, false, site, self, who};
+    const access to = {shared, bytes, true, true, false, site, self, who, WEAK, false};
     racecheck_access(&to);
 }
 
 void racecheck_mbarrier_init(const access *barrier)
 {
-    if (is_watched(barrier)) check_words(barrier, false);
+    if (is_watched(barrier)) check_words(barrier, PLAIN);
 }
 
 void racecheck_mbarrier_reached(const access *barrier)
 {
-    if (is_watched(barrier)) check_words(barrier, true);
+    if (is_watched(barrier)) check_words(barrier, ATOMIC);
     order_mbarrier_reached((const void *)barrier->address, barrier->who);
 }
 
 void racecheck_mbarrier_waited(const access *barrier)
 {
-    if (is_watched(barrier)) check_words(barrier, true);
+    if (is_watched(barrier)) check_words(barrier, ATOMIC);
     order_mbarrier_waited((const void *)barrier->address, barrier->who);
 }
 
@@ -253,7 +315,7 @@ void racecheck_fence(worker *, lane *who, simt_scope scope)
 
 void racecheck_launch_begin(const launch *)
 {
-    /* Half of all time is left for a launch: 8 thousand million barriers, fences and blocks. One
+    /* Half of all time is left for a launch: 2 thousand million barriers, fences and blocks. One
      * that needs more is not checked to its end. */
     if (time_now > END_OF_TIME / 2) {
         cells.forget_all();

@@ -160,6 +160,18 @@ extern "C" uint64_t simt_atomic(void *address, uint64_t operand, uint64_t compar
     return simt_atomic_at(address, operand, compare, op, SIMT_CALLER);
 }
 
+extern "C" void simt_load_relaxed(const void *from, uint64_t to[2])
+{
+    to[0] = __atomic_load_n((const uint64_t *)from, __ATOMIC_ACQUIRE);
+    to[1] = __atomic_load_n((const uint64_t *)from + 1, __ATOMIC_RELAXED);
+}
+
+extern "C" void simt_store_relaxed(void *to, const uint64_t from[2])
+{
+    __atomic_store_n((uint64_t *)to + 1, from[1], __ATOMIC_RELAXED);
+    __atomic_store_n((uint64_t *)to, from[0], __ATOMIC_RELEASE);
+}
+
 extern "C" void simt_fence(simt_scope scope)
 {
     maybe_spinning();

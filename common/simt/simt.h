@@ -329,8 +329,8 @@ void simt_interrupt(const worker *other);
 /* Abandons the block: the running lane has seen at code address `site` that self->timed_out. */
 [[noreturn]] void simt_leave_timed_out(const void *site);
 
-/* "labs/02_warp_per_row/lab.cu:41", or "an unknown line (0x... in the program)". */
-void simt_source_line(const void *site, char *text, size_t size);
+/* "labs/02_warp_per_row/lab.cu:41"; false: "an unknown line (0x... in the program)". */
+bool simt_source_line(const void *site, char *text, size_t size);
 /* Whether a code address belongs to a kernel, not to this backend or the device wrappers. */
 bool simt_is_kernel_code(const void *site);
 /* Of the places where a lane stopped, innermost first, the one in the kernel. If there is none,
@@ -343,6 +343,13 @@ bool simt_same_source_line(const void *a, const void *b);
 uintptr_t simt_load_address(void);
 bool simt_in_program_text(uintptr_t address);
 bool simt_in_program_data(uintptr_t address);
+/* "results[3]", of a variable of the program, counted in elements of `element` bytes. False: none is there. */
+bool simt_variable_at(uintptr_t address, unsigned element, char *text, size_t size);
+/* Whether a variable of the program is in global memory: a kernel stores to it, now or before, or it is
+ * larger than constant memory can be. Of others nothing tells __device__ from __constant__. */
+bool simt_is_device_variable(uintptr_t address, bool stores);
+/* Where the program begins in memory: what lies in it is as far from there in every run. */
+uintptr_t simt_program_begin(void);
 
 /* The static __shared__ variables of the program, as offsets into the thread-local block. */
 struct shared_range {

@@ -80,6 +80,7 @@ struct function_name {
 /* The symbol table, as far as it matters here. */
 struct symbol_table {
     std::map<uintptr_t, function_name> functions; /* by address in the program's file */
+    std::map<uintptr_t, std::pair<size_t, std::string>> variables; /* size and name, by address */
     /* The static __shared__ variables: by source file and name, for a kernel's, and also by name
      * alone; and all, size by offset. */
     std::map<std::pair<int, std::string>, size_t> shared_bytes;
@@ -113,6 +114,8 @@ static symbol_table read_symbols(void)
             if (type == STT_FILE) file++;
             if (type == STT_FUNC && symbol.st_value) {
                 table.functions[symbol.st_value] = {name, local ? file : ANY_FILE};
+            } else if (type == STT_OBJECT && symbol.st_size) {
+                table.variables[symbol.st_value] = {symbol.st_size, name};
             } else if (type == STT_TLS && strncmp(name, "_ZGVZ", 5) == 0) {
                 table.guards.insert(symbol.st_value);
             } else if (type == STT_TLS && strncmp(name, "_ZZ", 3) == 0) {
@@ -139,6 +142,44 @@ static const symbol_table &symbols(void)
 {
     static const symbol_table &table = *new symbol_table(read_symbols());
     return table;
+}
+
+uintptr_t simt_program_begin(void)
+{
+    return (uintptr_t)&__executable_start;
+}
+
+/* Address, size and name; NULL: none is there. */
+typedef std::pair<const uintptr_t, std::pair<size_t, std::string>> variable;
+static const variable *find_variable(uintptr_t address)
+{
+    static const uintptr_t base = simt_load_address();
+    const auto &all = symbols().variables;
+    auto above = all.upper_bound(address - base);
+    if (above == all.begin()) return nullptr;
+    --above;
+    return address - base - above->first < above->second.first ? &*above : nullptr;
+}
+
+bool simt_variable_at(uintptr_t address, unsigned element, char *text, size_t size)
+{
+    const variable *v = find_variable(address);
+    if (!v) return false;
+    char *name = abi::__cxa_demangle(v->second.second.c_str(), nullptr, nullptr, nullptr);
+    snprintf(text, size, "%s[%zu]", name ? name : v->second.second.c_str(),
+             (size_t)(address - simt_load_address() - v->first) / (element ? element : 1));
+    free(name);
+    return true;
+}
+
+bool simt_is_device_variable(uintptr_t address, bool stores)
+{
+    const size_t CONSTANT_BYTES = 64 << 10;
+    static std::set<const variable *> &stored_to = *new std::set<const variable *>;
+    const variable *v = find_variable(address);
+    if (!v) return false;
+    if (stores) stored_to.insert(v);
+    return v->second.first > CONSTANT_BYTES || stored_to.count(v) > 0;
 }
 
 /* Neighbours as one, so that few calls of memset do. */

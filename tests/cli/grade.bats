@@ -143,11 +143,15 @@ unreadable() {
 # ---- what a submission earns ---------------------------------------------------------------------
 
 @test "grade: no lab's solution is refused for what it asks the linker for" {
-    local lab kinds source objects=$BATS_TEST_TMPDIR/tree/build/simt
+    local lab kinds source objects=$BATS_TEST_TMPDIR/tree/build/simt texts=()
+    for source in labs/*/*.cu; do
+        texts+=("$OUT/$source.untraced.i" "$OUT/$source.traced.i")
+    done
+    run -0 make -s -j2 BACKEND=simt "${texts[@]}"
     for lab in labs/*/; do
         mkdir -p "$objects/$lab" "$objects/traced/$lab"
         for source in "$lab"*.cu; do
-            cp "$OUT/$source.o" "$objects/$lab"
+            cp "$OUT/$source.o" "$OUT/$source".*.i "$objects/$lab"
             cp "$OUT/traced/$source.o" "$objects/traced/$lab"
         done
         for kinds in "plain traced" traced; do # traced alone: beside a GPU
@@ -368,6 +372,72 @@ unreadable() {
     cp -r "$mine" "$tree/-rf"
     run -0 "$tree/scripts/grade-stage" -rf labs/01_row_per_thread "$BATS_TEST_TMPDIR/work" "$(id -u)"
     cmp "$mine/lab.cu" "$BATS_TEST_TMPDIR/work/tree/labs/01_row_per_thread/lab.cu"
+}
+
+# words TEXT: what scripts/grade-words says of a source with that text.
+words() {
+    local lab=labs/01_row_per_thread
+    mkdir -p "$BATS_TEST_TMPDIR/$lab"
+    cd "$BATS_TEST_TMPDIR" || return
+    printf '%b\n' "$1" >$lab/lab.cu
+    g++ -std=c++20 -E -x c++ $lab/lab.cu >untraced.i
+    g++ -std=c++20 -E -DSIMT_TRACED -x c++ $lab/lab.cu >traced.i
+    run "$ROOT/scripts/grade-words" $lab untraced.i traced.i
+    cd "$ROOT" || return
+}
+
+@test "grade: what keeps code from the instruments is refused, however it is spelt" {
+    local says text
+    while IFS='|' read -r says text; do
+        words "$text"
+        echo "$text: $status $output"
+        [ "$status" -eq 1 ]
+        [[ $output == *"$says"* ]]
+        [ "${#lines[@]}" -eq 1 ]
+    done <<'END'
+lab.cu:1: the attribute no_sanitize, which|__attribute__((no_sanitize("thread"))) void f();
+lab.cu:3: the attribute no_sanitize_thread,|\n\nvoid f() __attribute((__no_sanitize_thread__));
+the attribute noipa,|[[gnu::noipa]] void f();
+the attribute noipa,|[[using gnu: noipa]] void f();
+the attribute no_instrument_function,|[[gnu::__no_instrument_function__]] void f();
+the attribute optimize,|[[ nodiscard, gnu::optimize("O3") ]] int f();
+the attribute target,|__attribute__((noinline, aligned(16), target("avx"))) void f();
+the attribute noclone,|#define A(x) [[gnu::x]]\nA(noclone) void f();
+the attribute noipa,|<:<:gnu::noipa:>:> void f();
+the attribute weak,|__attribute__\n(\n(\nweak\n)\n) void f();
+the attribute clang::optnone,|[[clang::optnone]] void f();
+the attribute no_sanitize,|#define Q no_sani\\\ntize("thread")\n__attribute__((Q)) void f();
+#pragma GCC optimize|#pragma GCC optimize("O0")\nvoid f();
+#pragma GCC push_options|%:pragma GCC push_options\nvoid f();
+#pragma GCC target("avx2")|_Pragma("GCC target(\\"avx2\\")") void f();
+#pragma redefine_extname|#pragma redefine_extname f g\nvoid f();
+asm, which|void f() asm("g");
+__asm, which|#define G(a, b) a##b\nvoid f() { G(__a, sm)(""); }
+_mm_stream_si32, which|void _mm_stream_si32(int *, int);
+__builtin_ia32_movnti, which|void f(int *p) { __builtin_ia32_movnti(p, 1); }
+__tsan_read4, which|#define G(a, b) a##b\nextern "C" void G(__ts, an_read4)(void *);
+__atomic_store_n, which|void f(int *p) { __atomic_store_n(p, 1, 0); }
+simt_atomic, which|#define G(a, b) a##b\nvoid f() { G(sim, t_atomic)(); }
+asks how, or for what, it is compiled|#ifdef SIMT_TR\\\nACED\nint a;\n#endif\nint b;
+END
+    for text in '[[maybe_unused]] static int g(int *a, int *b) { return a[b[0]]; }' \
+        '__attribute__((noinline, aligned(sizeof(int) * 4))) void f();' '#pragma unroll 4\nint a;' '[[]] int a;' \
+        'enum [[deprecated("by asm_free")]] e { x };' 'int target(int optimize) { return optimize; }'; do
+        words "$text"
+        echo "$text: $status $output"
+        [ "$status" -eq 0 ]
+    done
+}
+
+@test "grade: a #line is refused, whatever stands in it" {
+    local text
+    take_lab1
+    for text in '#line 5 "common/x.h"' '  %: line 1' '# 1 "common/x.h" 1' '/* a */ # /* b\nc */ line 1' \
+        'const char *t = R"(\\\n# 1 "common/x.h" 1\n)";'; do
+        cp labs/01_row_per_thread/lab.cu "$mine"
+        printf "%b\n" "$text" >>"$mine/lab.cu"
+        refused "lab.cu: a #line, which tells the instruments wrong places"
+    done
 }
 
 @test "grade: the answers of usage mistakes are one line" {

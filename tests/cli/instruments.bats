@@ -217,6 +217,26 @@ fails() {
     [[ $output == *"lab2 faulty: 1 finding: "*"tests/cli/faulty.cu:"* ]]
 }
 
+@test "accesses that the instruments do not see are a finding, whatever is hidden" {
+    simt_only
+    local which says
+    while read -r which says; do
+        for option in --memcheck --racecheck --counters; do
+            FAULT=unseen-$which looks 1 ./faulty rand:rows=40,deg=6 5 $option --json rows.json
+            [[ $output == *"lab2 faulty: 1 finding: hidden accesses at "*"tests/cli/faulty.cu:"* ]]
+            [[ $output == *" bytes of $says"* ]]
+            [[ $output == *"hidden accesses in spmm_unseen_kernel"$'\n'* ]]
+            [ "$(jq -c '.rows[] | .status' rows.json | tr '\n' ' ')" = '"ok" "wrong" ' ]
+        done
+    done <<'END'
+C C were seen to be written, of 800 right ones
+filled C were seen to be written, of 
+B B were seen to be read, where a right result takes 
+values A.values were seen to be read, where a right result takes 960
+columns A.col_idx were seen to be read, where a right result takes 960
+END
+}
+
 # ---- errors --------------------------------------------------------------------------------------
 
 @test "options that need each other, or exclude each other" {

@@ -9,6 +9,8 @@
 #define LAUNCH(KERNEL, BLOCKS, THREADS, ARGUMENTS) KERNEL<<<BLOCKS, THREADS>>> ARGUMENTS
 
 __constant__ float TABLE[4] = {1, 2, 3, 4};
+__device__ __align__(128) float KEPT[32];
+__device__ __align__(128) float LARGE_TABLE[20000];
 
 /* ---- loops that a compiler may know a library function for ----------------------------------- */
 
@@ -186,6 +188,15 @@ __global__ void idiom_no_request(weights w, float *y, int n)
     y[threadIdx.x] = a + own[(threadIdx.x + n) % 8];
 }
 
+/* Variables of the program in global memory: one that is stored to, one that is too large for others. */
+__global__ void idiom_variables(const float *x, float *y)
+{
+    const int lane = threadIdx.x;
+    KEPT[lane] = x[lane];
+    __syncwarp();
+    y[lane] = KEPT[31 - lane] + LARGE_TABLE[2 * lane];
+}
+
 /* ---- checks ---------------------------------------------------------------------------------- */
 
 /* `times` requests of `size` bytes: the i-th of lane l at stride * l + i * size. */
@@ -260,6 +271,12 @@ void idioms(void)
     EXPECT(idiom_sum_in_memory, 1, 32, (x, y, 9), rows(1 + 9, 9));
     EXPECT(idiom_volatile, 1, 32, ((const volatile int *)in, (int *)out), rows(3, 1));
     EXPECT(idiom_no_request, 1, 32, (weights{{1, 2, 3}, 1}, y, 13), rows(0, 1));
+    e = rows(1, 1);
+    e.operation(OP_SYNCWARP);
+    e.load(ALL_LANES, [](int lane) { return 31 - lane; });
+    e.load(ALL_LANES, [](int lane) { return 2 * lane; });
+    e.store(ALL_LANES, [](int lane) { return lane; });
+    EXPECT(idiom_variables, 1, 32, (x, y), e);
     CUDA(cudaFree(x));
     CUDA(cudaFree(y));
 }

@@ -32,6 +32,35 @@ template <bool RIGHT> static void plain_sum(void)
     plain_sum_kernel<RIGHT><<<dim3(1, 2), 32>>>(named<float>("C", 32));
 }
 
+/* The same in a variable of the program. */
+static __device__ float total[32];
+template <bool RIGHT> static __global__ void variable_sum_kernel(float *C)
+{
+    if (RIGHT)
+        atomicAdd(&total[threadIdx.x], C[threadIdx.x]);
+    else
+        THERE, HERE, total[threadIdx.x] += C[threadIdx.x];
+}
+template <bool RIGHT> static void variable_sum(void)
+{
+    variable_sum_kernel<RIGHT><<<2, 32>>>(named<float>("C", 32));
+}
+
+/* The compiler's own atomics are the compiler's: a load and a store make no sum. */
+template <bool RIGHT> static __global__ void compiler_atomics_kernel(int *C)
+{
+    if (RIGHT)
+        __atomic_fetch_add(C, 1, __ATOMIC_RELAXED);
+    else if (blockIdx.x == 0)
+        THERE, *C = 1;
+    else
+        HERE, __atomic_store_n(C, 2, __ATOMIC_RELAXED);
+}
+template <bool RIGHT> static void compiler_atomics(void)
+{
+    compiler_atomics_kernel<RIGHT><<<2, 1>>>(named<int>("C", 1));
+}
+
 /* Some add atomically and one does not. */
 template <bool RIGHT> static __global__ void atomic_and_plain_kernel(int *count)
 {
@@ -143,6 +172,10 @@ void plant_global_races(void)
         {1, 0, 0}, {0, 0, 0});
     BUG(plain_sum, RACECHECK, "race", "writes C[0], which thread (0,0,0) of block (0,0,0) writes",
         {0, 1, 0}, {0, 0, 0});
+    BUG(variable_sum, RACECHECK, "race",
+        "reads total[0], which thread (0,0,0) of block (0,0,0) writes", {1, 0, 0}, {0, 0, 0});
+    BUG(compiler_atomics, RACECHECK, "race",
+        "writes C[0], which thread (0,0,0) of block (0,0,0) writes", {1, 0, 0}, {0, 0, 0});
     BUG(atomic_and_plain, RACECHECK, "race",
         "writes count[0], which thread (0,0,0) of block (1,0,0)", {2, 0, 0}, {0, 0, 0});
     BUG(no_fence, RACECHECK, "race",

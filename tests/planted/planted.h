@@ -10,13 +10,10 @@
 #include "harness/instruments.h"
 #include "tests/primitives/primitives.h"
 
-/* Mark the line that a finding must name, and the other line of a race. Volatile, so that the
- * compiler leaves the stores where they are. */
-extern volatile int here_line, there_line;
-static __forceinline__ __device__ void mark(volatile int *line, int number)
-{
-    *line = number;
-}
+/* Mark the line that a finding must name, and the other line of a race. The store is made out of the
+ * instruments' sight (mark.c): all threads make it. */
+extern int here_line, there_line;
+extern "C" void mark(int *line, int number);
 #define HERE mark(&here_line, __LINE__)
 #define THERE mark(&there_line, __LINE__)
 
@@ -38,9 +35,11 @@ void expect_clean(const char *name, void (*run)(void));
 
 /* One function for each file. */
 void plant_addresses(void);
+void plant_places(void);
 void plant_contents(void);
 void plant_shared_races(void);
 void plant_global_races(void);
+void plant_volatile_races(void);
 void plant_synchronisation(void);
 void plant_clean(void);
 

@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-volatile int here_line, there_line;
+int here_line, there_line;
 
 static const int MEMCHECK = INSTRUMENT_MEMCHECK, RACECHECK = INSTRUMENT_RACECHECK;
 
@@ -108,9 +108,11 @@ int main(int, char **argv)
         execv("/proc/self/exe", argv);
     }
     plant_addresses();
+    plant_places();
     plant_contents();
     plant_shared_races();
     plant_global_races();
+    plant_volatile_races();
     plant_synchronisation();
     plant_clean();
     return tap_done();

@@ -17,6 +17,10 @@ extern "C" {
 void simt_fence(enum simt_scope scope);
 /* Lets the other threads of the block run before the caller goes on. */
 void simt_yield(void);
+/* 16 bytes that another thread writes or reads meanwhile: who finds the first eight as they are written
+ * finds all so. Nothing is said of other memory. */
+void simt_load_relaxed(const void *from, uint64_t to[2]);
+void simt_store_relaxed(void *to, const uint64_t from[2]);
 /* Reports __trap() and does not return. */
 __attribute__((noreturn)) void simt_trap(void);
 /* The multiprocessor that would run this block if blocks were dealt out in order. */

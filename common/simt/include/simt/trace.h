@@ -12,6 +12,8 @@
 #define simt_syncthreads simt_traced_syncthreads
 #define simt_atomic simt_traced_atomic
 #define simt_fence simt_traced_fence
+#define simt_load_relaxed simt_traced_load_relaxed
+#define simt_store_relaxed simt_traced_store_relaxed
 #define simt_mma simt_traced_mma
 #define simt_ldmatrix simt_traced_ldmatrix
 #define simt_async_copy_start simt_traced_async_copy_start
