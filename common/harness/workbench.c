@@ -5,6 +5,7 @@
 #include "harness/hidden.h"
 #include "harness/progress.h"
 #include "harness/tuning.h"
+#include "matrix/random.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -29,15 +30,24 @@ static enum status check_room(const problem *p, error_text *error)
                 need * 1e-9, room * 1e-9, p->operation->width);
 }
 
-static cudaError_t upload(workbench *w)
+/* Puts the inputs of a problem where they belong, but for those that are there. */
+static cudaError_t put_inputs(workbench *w, const problem *p, const problem *there)
 {
-    const problem *p = w->problem;
     for (int i = 0; i < p->num_inputs; i++) {
         const operand *in = &p->inputs[i];
-        CUDA_TRY(guarded_alloc(&w->input[i], in->bytes));
+        if (there && there->inputs[i].data == in->data) continue;
         CUDA_TRY(cudaMemcpy(w->input[i].data, in->data, in->bytes, cudaMemcpyHostToDevice));
         CUDA_TRY(device_checksum(w->input[i].data, in->bytes, &w->input_hash[i]));
     }
+    return cudaSuccess;
+}
+
+static cudaError_t upload(workbench *w)
+{
+    const problem *p = w->problem;
+    for (int i = 0; i < p->num_inputs; i++)
+        CUDA_TRY(guarded_alloc(&w->input[i], p->inputs[i].bytes));
+    CUDA_TRY(put_inputs(w, p, NULL));
     for (int i = 0; i < p->num_outputs; i++)
         CUDA_TRY(guarded_alloc(&w->output[i], output_bytes(&p->outputs[i])));
     return cudaSuccess;
@@ -94,8 +104,32 @@ void workbench_destroy(workbench *w)
         free(w->host_output[i]);
     }
     reference_destroy(&w->reference);
+    if (w->probe.made) {
+        reference_destroy(&w->probe.reference);
+        w->probe.problem.operation->destroy(&w->probe.problem);
+    }
     free(w->host_image);
     *w = (workbench){0};
+}
+
+/* Makes the probe, where results are checked and there can be one. */
+static enum status make_probe(workbench *w, error_text *error)
+{
+    const problem *p = w->problem;
+    probe *own = &w->probe;
+    if (!w->options->check || !p->operation->exact_in_whole_numbers) return STATUS_OK;
+    own->problem = (problem){.operation = p->operation,
+                             .A = p->A,
+                             .stats = p->stats,
+                             .width = p->width,
+                             .seed = random_substream(p->seed, UINT64_MAX),
+                             .whole = true,
+                             .precision = p->precision};
+    const enum status status = p->operation->create(&own->problem, error);
+    if (status != STATUS_OK) return status == STATUS_SKIPPED ? STATUS_OK : status;
+    own->made = true;
+    reference_create(&own->problem, &own->reference);
+    return STATUS_OK;
 }
 
 enum status workbench_create(workbench *w, const options *o, const device_info *device,
@@ -114,10 +148,9 @@ enum status workbench_create(workbench *w, const options *o, const device_info *
         cudaError_t e = upload(w);
         if (e != cudaSuccess) status = device_fail(e, "uploading the operands", error);
     }
-    if (status == STATUS_OK)
-        reference_create(p, &w->reference);
-    else
-        workbench_destroy(w);
+    if (status == STATUS_OK) reference_create(p, &w->reference);
+    if (status == STATUS_OK) status = make_probe(w, error);
+    if (status != STATUS_OK) workbench_destroy(w);
     return status;
 }
 
@@ -127,6 +160,7 @@ enum status workbench_create(workbench *w, const options *o, const device_info *
 typedef struct trial {
     workbench *w;
     const operation *op;
+    const reference *reference; /* what results must be now */
     void *instance;
     outcome *out;
 } trial;
@@ -219,7 +253,7 @@ static bool compare(const trial *t, comparison *c)
     workbench *w = t->w;
     error_text error;
     if (!device_ok(t, workbench_fetch(w), "fetching the result")) return false;
-    if (verify(&w->reference, (const float *const *)w->host_output, c, &error) != STATUS_OK)
+    if (verify(t->reference, (const float *const *)w->host_output, c, &error) != STATUS_OK)
         return set_back(t->out, STATUS_MEMORY, "%.250s", error.text);
     return true;
 }
@@ -300,9 +334,15 @@ static bool results_vary(const trial *t, const comparison *first)
     return false;
 }
 
-/* Judges the output: after the first run, or (`later`) after further ones on a fresh fill. */
-static bool check(const trial *t, bool later)
+/* Judges the output: after the first run, after further ones on a fresh fill, or of the probe. */
+enum when { FIRST_RUN, LATER_RUNS, PROBE_RUN };
+static bool check(const trial *t, enum when when)
 {
+    static const char *const WHEN[] = {
+        [FIRST_RUN] = "",
+        [LATER_RUNS] = ", in later runs only",
+        [PROBE_RUN] = ", with other inputs only: whole numbers, whose sums are exact",
+    };
     outcome *out = t->out;
     const comparison *c = &out->comparison;
     char text[200];
@@ -310,17 +350,17 @@ static bool check(const trial *t, bool later)
     if (c->bad == 0) return true;
     if (needs_zeros(t, c))
         return set_back(out, STATUS_WRONG, "does not zero the output: adds to what it held before");
-    if (later && c->unwritten == c->which_elements)
+    if (when == LATER_RUNS && c->unwritten == c->which_elements)
         return set_back(out, STATUS_WRONG, "later runs wrote nothing: the first result was kept");
-    diagnose(t->w->problem, c, text, sizeof text);
-    return set_back(out, STATUS_WRONG, "%s%s%s", text, later ? ", in later runs only" : "",
+    diagnose(t->reference->problem, c, text, sizeof text);
+    return set_back(out, STATUS_WRONG, "%s%s%s", text, WHEN[when],
                     results_vary(t, c) ? "; results differ from run to run: a race?" : "");
 }
 
 static bool check_first_run(const trial *t)
 {
     return device_ok(t, workbench_poison(t->w), "filling the output") &&
-           device_ok(t, run_once(t), "run") && check(t, false);
+           device_ok(t, run_once(t), "run") && check(t, FIRST_RUN);
 }
 
 static bool check_later_runs(const trial *t)
@@ -333,18 +373,50 @@ static bool check_later_runs(const trial *t)
     cudaError_t e = timed ? time_runs(t->op, t->instance, d_outputs, w->options,
                                       w->device->l2_bytes, &t->out->timing)
                           : run_once(t);
-    return device_ok(t, e, "run") && check(t, w->options->check);
+    return device_ok(t, e, "run") && check(t, w->options->check ? LATER_RUNS : FIRST_RUN);
+}
+
+/* Tells the contender of the values that are there now. */
+static bool renew_values(trial *t, const contender *c, const int *tuning)
+{
+    double ms;
+    cudaError_t e = t->op->update_values ? t->op->update_values(t->instance) : cudaSuccess;
+    if (e != cudaErrorNotSupported) return device_ok(t, e, "update_values");
+    t->op->release(t->instance);
+    t->instance = NULL;
+    memcpy(t->out->tuning, tuning, contender_num_tunables(c) * sizeof *tuning);
+    return device_ok(t, prepare_once(t, c, &ms), "prepare with other values");
+}
+
+/* One run more, of the probe, whose inputs take the place of the others meanwhile. */
+static bool check_probe(trial *t, const contender *c, const int *tuning)
+{
+    workbench *w = t->w;
+    const problem *own = &w->probe.problem, *p = w->problem;
+    void *d_inputs[MAX_OPERANDS];
+    if (!w->probe.made) return true;
+    for (int i = 0; i < own->num_inputs; i++)
+        d_inputs[i] = w->input[i].data;
+    if (!device_ok(t, put_inputs(w, own, p), "uploading other inputs") ||
+        !renew_values(t, c, tuning))
+        return false;
+    t->op->rebind(t->instance, d_inputs);
+    const comparison before = t->out->comparison;
+    t->reference = &w->probe.reference;
+    const bool right = device_ok(t, workbench_poison(w), "filling the output") &&
+                       device_ok(t, run_once(t), "run") && check(t, PROBE_RUN);
+    t->reference = &w->reference;
+    if (right) t->out->comparison = before; /* whose errors are those of rounding */
+    return right && device_ok(t, put_inputs(w, p, own), "uploading the inputs again");
 }
 
 /* What a contender wrote around its output or into its inputs is not held against the next one. */
-static cudaError_t mend_surroundings(const workbench *w)
+static cudaError_t mend_surroundings(workbench *w)
 {
     const problem *p = w->problem;
-    for (int i = 0; i < p->num_inputs; i++) {
-        const operand *in = &p->inputs[i];
+    for (int i = 0; i < p->num_inputs; i++)
         CUDA_TRY(guarded_mend(&w->input[i]));
-        CUDA_TRY(cudaMemcpy(w->input[i].data, in->data, in->bytes, cudaMemcpyHostToDevice));
-    }
+    CUDA_TRY(put_inputs(w, p, NULL));
     for (int i = 0; i < p->num_outputs; i++)
         CUDA_TRY(guarded_mend(&w->output[i]));
     return cudaSuccess;
@@ -361,14 +433,14 @@ static bool can_run(const workbench *w, const contender *c, outcome *out)
 
 void workbench_evaluate(workbench *w, const contender *c, const int *tuning, outcome *out)
 {
-    trial t = {.w = w, .op = c->operation, .out = out};
+    trial t = {.w = w, .op = c->operation, .reference = &w->reference, .out = out};
     *out = (outcome){.prepare_ms = NAN, .timing = NOT_TIMED};
     memcpy(out->tuning, tuning, contender_num_tunables(c) * sizeof *tuning);
     (void)cudaGetLastError(); /* what an earlier contender left behind is not this one's */
     if (!can_run(w, c, out)) return;
     w->reference.bound_factor = c->bound_factor;
-    bool right =
-        prepare(&t, c) && (!w->options->check || check_first_run(&t)) && check_later_runs(&t);
+    bool right = prepare(&t, c) && (!w->options->check || check_first_run(&t)) &&
+                 check_later_runs(&t) && check_probe(&t, c, tuning);
     if (t.instance) {
         t.op->release(t.instance);
         right = right && device_ok(&t, cudaGetLastError(), "release");
@@ -470,7 +542,7 @@ bool workbench_inspect(workbench *w, const contender *c, const int *tuning, outc
     bool right = prepare_traced(&t, c, all) && run_traced(&t, all);
     if (right && !options_sampled(w->options)) {
         const seen_accesses seen = take_seen(w, all);
-        right = check(&t, false);
+        right = check(&t, FIRST_RUN);
         if (right && all->seen && accesses_hidden(w->problem, &seen, text, sizeof text))
             all->note_hidden(text);
     }

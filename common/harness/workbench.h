@@ -10,13 +10,21 @@
 #include "harness/timing.h"
 #include "harness/verify.h"
 
+/* A second problem on the same matrix: other inputs, which are whole numbers. */
+typedef struct probe {
+    problem problem;
+    reference reference;
+    bool made; /* not for every operation, matrix and precision there is one */
+} probe;
+
 typedef struct workbench {
     const options *options;
     const device_info *device;
     const problem *problem;
     reference reference;
+    probe probe;
     guarded_array input[MAX_OPERANDS], output[MAX_OUTPUTS];
-    uint64_t input_hash[MAX_OPERANDS]; /* of the contents as uploaded */
+    uint64_t input_hash[MAX_OPERANDS]; /* of the contents as uploaded last */
     float *host_output[MAX_OUTPUTS];
     void *host_image; /* room for an output as it is on the device, where that is not fp32 */
 } workbench;
@@ -42,7 +50,9 @@ void workbench_destroy(workbench *w);
 
 /* Prepares, checks, times and checks again, by the contracts of the design: the output is filled
  * with NaN before the checked and before the timed runs, guards and inputs are inspected after
- * both. Under simt, which keeps no time, one more run takes the place of the timed ones. */
+ * both. Under simt, which keeps no time, one more run takes the place of the timed ones. The last
+ * run is that of the probe: other values, which update_values or a new prepare makes known, and
+ * other dense inputs, at the same addresses. What was kept of the first ones is wrong then. */
 void workbench_evaluate(workbench *w, const contender *c, const int *tuning, outcome *out);
 
 /* Prepares and runs once under the instruments, whose counters and findings are in the outcome, and

@@ -40,6 +40,13 @@ void numbers_free(numbers *n);
  * correct kernel never reads into a result. */
 void numbers_fill_rows(numbers *n, int64_t rows, int width, const uint8_t *used, uint64_t stream);
 
+/* The same with whole numbers from -most to most, of which none is 0. */
+void numbers_fill_rows_whole(numbers *n, int64_t rows, int width, const uint8_t *used, int most,
+                             uint64_t stream);
+
+/* Number `at` of a stream of such whole numbers. */
+float whole_number(int most, uint64_t stream, uint64_t at);
+
 /* Replaces each by the nearest number of the precision. */
 void numbers_round(numbers *n);
 

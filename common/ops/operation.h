@@ -162,6 +162,9 @@ typedef struct problem {
     bool has_empty_column; /* ... and tells whether that is not all */
     int width;             /* N of SpMM, K of SDDMM: see operation.width */
     uint64_t seed;
+    /* Inputs, the dataset's values among them, are whole numbers so small that every sum is exact, and every bound is
+     * 0: see operation.exact_in_whole_numbers. */
+    bool whole;
     enum precision precision; /* of the contenders; operands and outputs have their own */
     operand
         inputs[MAX_OPERANDS]; /* in any order and precision: `prepare` gets device copies of them */
@@ -208,7 +211,12 @@ typedef struct operation {
     const char *width_meaning; /* "columns of B and C" */
     const char *item;          /* what cost_model.items counts: "token"; NULL: nothing */
 
-    /* Fills inputs, outputs and own from A, width and seed; destroy frees them. */
+    /* Whether `create` can make a problem of whole numbers. A kernel that loses a product, or bits of one, is then wrong
+     * by at least 1, where rounding would hide it. */
+    bool exact_in_whole_numbers;
+
+    /* Fills inputs, outputs and own from A, width and seed; destroy frees them. STATUS_SKIPPED: sums of so many whole
+     * numbers are not exact. */
     enum status (*create)(problem *p, error_text *error);
     void (*destroy)(problem *p);
 
@@ -244,6 +252,9 @@ typedef struct operation {
                            void **instance);
     /* Points an instance at other dense inputs: those of A, and what prepare made of them, stay. */
     void (*rebind)(void *instance, void *const *d_inputs);
+    /* Optional, for operations with values in their sparse operand. They have changed at the same address: brings an
+     * instance up to date. cudaErrorNotSupported: it must be prepared anew. */
+    cudaError_t (*update_values)(void *instance);
     /* Enqueues one complete run: every element of every output is defined afterwards. */
     cudaError_t (*run)(void *instance, void *const *d_outputs, cudaStream_t stream);
     void (*release)(void *instance);

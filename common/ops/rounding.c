@@ -38,6 +38,18 @@ double rounding_bound(const product_sum *s)
     return U * fmin(always, random) + 0x1p-149 * s->n;
 }
 
+/* fp32 holds whole numbers up to 2^24. Tensor cores add with a few bits less beside the largest term: 2^22 leaves them
+ * two. fp16 ends at 65504. */
+int rounding_whole_limit(enum precision precision, double terms, int factors)
+{
+    enum { MOST = 8 };
+    const double sum = fmin(0x1p22, precision_format(precision)->largest);
+    int most = MOST;
+    while (most > 0 && terms * pow(most, factors) > sum)
+        most--;
+    return most;
+}
+
 /* In fp16 and bf16 the inputs are what they are after rounding, and the product of two of them is
  * exact in fp32 (11 + 11 bits at most, of 24). So a kernel that adds in fp32 has the same error e,
  * and rounds once more, at the store: at most half a unit in the last place of what it stores, which

@@ -51,7 +51,8 @@ static double weight_of(const problem *p, int64_t z)
     return values ? values[z] : 1;
 }
 
-/* The sum over the first `features` of row x of X and row y of Y, times w.
+/* The sum over the first `features` of row x of X and row y of Y, times w. Of whole numbers the nearest number of the
+ * precision is the one right result.
  *
  * The sum is bounded as every sum of random products is (rounding.c); X and Y are random. The
  * multiplication by w scales the sum's error. It rounds once more, whether it comes last or is applied
@@ -75,6 +76,7 @@ static bounded product(const problem *p, int64_t x, int64_t y, int features, dou
         largest = magnitude > largest ? magnitude : largest;
     }
     const product_sum s = {features, size, squares, largest, sum};
+    if (p->whole) return (bounded){precision_round(p->precision, (float)(w * sum)), 0};
     const double value = w * sum, error = fabs(w) * rounding_bound(&s) + 0x1p-149 * (features + 1);
     return (bounded){value, rounding_stored(p->precision, value, error)};
 }
@@ -133,7 +135,7 @@ static enum status allocate(problem *p, error_text *error)
 {
     const csr_matrix *A = p->A;
     const size_t num_X = (size_t)A->rows * p->width, num_Y = (size_t)A->cols * p->width;
-    const bool narrowed = A->values && p->precision != PRECISION_FP32;
+    const bool narrowed = A->values && (p->precision != PRECISION_FP32 || p->whole);
     const size_t bytes = (A->rows + 1) * sizeof(int32_t) + numbers_bytes(p->precision, num_X) +
                          numbers_bytes(p->precision, num_Y) +
                          (narrowed ? numbers_bytes(p->precision, A->nnz) : 0);
@@ -154,17 +156,24 @@ static enum status allocate(problem *p, error_text *error)
     return fail(error, STATUS_MEMORY, "no memory for X, Y and the copies of W");
 }
 
-/* Fills X and Y, but for rows that no nonzero names. */
-static enum status fill(problem *p, error_text *error)
+/* Fills the values that are not borrowed, X and Y, but for rows that no nonzero names. */
+static enum status fill(problem *p, int most, error_text *error)
 {
+    const csr_matrix *A = p->A;
     sddmm_inputs *own = p->own;
     uint8_t *row_used = dataset_mark_rows(p), *column_used = dataset_mark_columns(p);
     const bool marked = row_used && column_used;
-    if (marked) {
-        numbers_fill_rows(&own->X, p->A->rows, p->width, row_used,
-                          random_substream(p->seed, X_DENSE));
-        numbers_fill_rows(&own->Y, p->A->cols, p->width, column_used,
-                          random_substream(p->seed, Y_DENSE));
+    const uint64_t of_X = random_substream(p->seed, X_DENSE);
+    const uint64_t of_Y = random_substream(p->seed, Y_DENSE);
+    for (int64_t z = 0; own->values.own && z < A->nnz; z++)
+        own->values.own[z] =
+            p->whole ? whole_number(most, random_substream(p->seed, VALUES), z) : A->values[z];
+    if (marked && p->whole) {
+        numbers_fill_rows_whole(&own->X, A->rows, p->width, row_used, most, of_X);
+        numbers_fill_rows_whole(&own->Y, A->cols, p->width, column_used, most, of_Y);
+    } else if (marked) {
+        numbers_fill_rows(&own->X, A->rows, p->width, row_used, of_X);
+        numbers_fill_rows(&own->Y, A->cols, p->width, column_used, of_Y);
     }
     free(row_used);
     free(column_used);
@@ -194,19 +203,20 @@ static void describe(problem *p)
 
 static enum status create(problem *p, error_text *error)
 {
+    const int most = rounding_whole_limit(p->precision, p->width, p->A->values ? 3 : 2);
+    if (p->whole && !most)
+        return fail(error, STATUS_SKIPPED, "%d features have no exact sum", p->width);
     enum status status = dataset_check(p, "SDDMM", error);
-    if (status == STATUS_OK) status = require_finite_products(p, error);
+    if (status == STATUS_OK && !p->whole) status = require_finite_products(p, error);
     if (status == STATUS_OK) status = allocate(p, error);
     if (status != STATUS_OK) return status;
     sddmm_inputs *own = p->own;
-    status = fill(p, error);
+    status = fill(p, most, error);
     if (status == STATUS_OK) {
-        if (own->values.own)
-            memcpy(own->values.own, p->A->values, p->A->nnz * sizeof *own->values.own);
         numbers_round(&own->values);
         numbers_round(&own->X);
         numbers_round(&own->Y);
-        if (p->precision != PRECISION_FP32) status = require_finite_results(p, error);
+        if (p->precision != PRECISION_FP32 && !p->whole) status = require_finite_results(p, error);
     }
     if (status == STATUS_OK)
         describe(p);
@@ -527,10 +537,20 @@ static const contender *nested(const void *instance, int depth, const int **tuni
     return &inner->contender->base;
 }
 
+/* A contender that prepares, and cannot update values, may have kept them. */
+static cudaError_t update_values(void *instance)
+{
+    sddmm_plan *plan = &((sddmm_instance *)instance)->plan;
+    const sddmm_contender *c = plan->contender;
+    if (c->update_values) return c->update_values(plan);
+    return c->prepare ? cudaErrorNotSupported : cudaSuccess;
+}
+
 const operation sddmm_operation = {
     .name = "sddmm",
     .width = "K",
     .width_meaning = "columns of X and Y, which the sums run over",
+    .exact_in_whole_numbers = true,
     .create = create,
     .destroy = destroy,
     .oracle = oracle,
@@ -543,6 +563,7 @@ const operation sddmm_operation = {
     .estimate = estimate,
     .prepare = prepare,
     .rebind = rebind,
+    .update_values = update_values,
     .run = run,
     .release = release,
     .nested = nested,

@@ -38,7 +38,7 @@ static void destroy(problem *p)
 static enum status allocate(problem *p, error_text *error)
 {
     const csr_matrix *A = p->A;
-    const bool borrow = A->values && p->precision == PRECISION_FP32;
+    const bool borrow = A->values && p->precision == PRECISION_FP32 && !p->whole;
     const size_t num_B = (size_t)A->cols * p->width;
     const size_t bytes = (A->rows + 1) * sizeof(int32_t) + numbers_bytes(p->precision, num_B) +
                          (borrow ? 0 : numbers_bytes(p->precision, A->nnz));
@@ -140,7 +140,9 @@ static void add_products(chunk *c, double value, const float *b, int columns)
     }
 }
 
-/* The bound: rounding.c. B is random, so values of a row that share a column share the random factor. */
+/* Whole numbers have the nearest number of the precision as their one right result.
+ *
+ * Of others the bound is that of rounding.c. B is random, so values of a row that share a column share the random factor. */
 static void oracle(const problem *p, int output, int64_t row, double *reference, double *bound)
 {
     (void)output; /* there is one */
@@ -150,14 +152,14 @@ static void oracle(const problem *p, int output, int64_t row, double *reference,
     const int N = p->width;
     const int64_t start = A->row_ptr[row], end = A->row_ptr[row + 1];
     int64_t count = 0;
-    named_column *once = columns_once(p, row, &count);
+    named_column *once = p->whole ? NULL : columns_once(p, row, &count);
     for (int first = 0; first < N; first += CHUNK) {
         const int columns = N - first < CHUNK ? N - first : CHUNK;
         chunk c = {0};
         for (int64_t k = start; k < end; k++) {
             const float *b = B + (size_t)A->col_idx[k] * N + first;
             add_products(&c, values[k], b, columns);
-            if (!once) add_squares(&c, values[k], b, columns);
+            if (!once && !p->whole) add_squares(&c, values[k], b, columns);
         }
         for (int64_t k = 0; k < count; k++)
             add_squares(&c, once[k].size, B + (size_t)once[k].column * N + first, columns);
@@ -166,7 +168,9 @@ static void oracle(const problem *p, int output, int64_t row, double *reference,
                                    c.result[j]};
             reference[first + j] = c.result[j];
             bound[first + j] = 0;
-            if (end > start)
+            if (p->whole)
+                reference[first + j] = precision_round(p->precision, (float)c.result[j]);
+            else if (end > start)
                 bound[first + j] = rounding_stored(p->precision, c.result[j], rounding_bound(&s));
         }
     }
@@ -197,11 +201,35 @@ static enum status require_finite_results(const problem *p, error_text *error)
     return status;
 }
 
+/* Fills the values that A does not have, or has in another precision, and B, but for rows that no nonzero names. */
+static void fill(problem *p, const uint8_t *column_used, int most)
+{
+    const csr_matrix *A = p->A;
+    spmm_inputs *own = p->own;
+    const uint64_t of_values = random_substream(p->seed, VALUES);
+    const uint64_t of_B = random_substream(p->seed, B_DENSE);
+    if (own->values.own) {
+#pragma omp parallel for schedule(static)
+        for (int64_t k = 0; k < A->nnz; k++)
+            own->values.own[k] = p->whole    ? whole_number(most, of_values, k)
+                                 : A->values ? A->values[k]
+                                             : random_symmetric(of_values, k);
+    }
+    if (p->whole)
+        numbers_fill_rows_whole(&own->B, A->cols, p->width, column_used, most, of_B);
+    else
+        numbers_fill_rows(&own->B, A->cols, p->width, column_used, of_B);
+}
+
 static enum status create(problem *p, error_text *error)
 {
     const csr_matrix *A = p->A;
+    const int most = rounding_whole_limit(p->precision, p->stats.max, 2);
+    if (p->whole && !most)
+        return fail(error, STATUS_SKIPPED, "a row of %lld nonzeros has no exact sum",
+                    (long long)p->stats.max);
     enum status status = dataset_check(p, "SpMM", error);
-    if (status == STATUS_OK) status = require_finite_products(p, error);
+    if (status == STATUS_OK && !p->whole) status = require_finite_products(p, error);
     if (status == STATUS_OK) status = allocate(p, error);
     if (status != STATUS_OK) return status;
     spmm_inputs *own = p->own;
@@ -211,17 +239,11 @@ static enum status create(problem *p, error_text *error)
         return fail(error, STATUS_MEMORY, "no memory to mark the columns of A");
     }
 
-    if (own->values.own) {
-        uint64_t stream = random_substream(p->seed, VALUES);
-#pragma omp parallel for schedule(static)
-        for (int64_t k = 0; k < A->nnz; k++)
-            own->values.own[k] = A->values ? A->values[k] : random_symmetric(stream, k);
-    }
-    numbers_fill_rows(&own->B, A->cols, p->width, column_used, random_substream(p->seed, B_DENSE));
+    fill(p, column_used, most);
     free(column_used);
     numbers_round(&own->values);
     numbers_round(&own->B);
-    if (p->precision != PRECISION_FP32) status = require_finite_results(p, error);
+    if (p->precision != PRECISION_FP32 && !p->whole) status = require_finite_results(p, error);
     if (status != STATUS_OK) {
         destroy(p);
         return status;
@@ -474,10 +496,20 @@ static const contender *nested(const void *instance, int depth, const int **tuni
     return &inner->contender->base;
 }
 
+/* A contender that prepares, and cannot update values, may have kept them. */
+static cudaError_t update_values(void *instance)
+{
+    spmm_plan *plan = &((spmm_instance *)instance)->plan;
+    const spmm_contender *c = plan->contender;
+    if (c->update_values) return c->update_values(plan);
+    return c->prepare ? cudaErrorNotSupported : cudaSuccess;
+}
+
 const operation spmm_operation = {
     .name = "spmm",
     .width = "N",
     .width_meaning = "columns of B and C",
+    .exact_in_whole_numbers = true,
     .create = create,
     .destroy = destroy,
     .oracle = oracle,
@@ -489,6 +521,7 @@ const operation spmm_operation = {
     .estimate = estimate,
     .prepare = prepare,
     .rebind = rebind,
+    .update_values = update_values,
     .run = run,
     .release = release,
     .nested = nested,
