@@ -124,7 +124,7 @@ static enum status require_finite_results(const problem *p, error_text *error)
             if (fabs(weight_of(p, z)) * p->width <= largest / 2) continue;
             const bounded d = element_of(p, i, z);
             if (fabs(d.value) + d.bound > largest)
-                return fail(error, STATUS_DATASET, "row %lld: a result of %.3g overflows %s",
+                return fail(error, STATUS_SKIPPED, "row %lld: a result of %.3g overflows %s",
                             (long long)i, d.value, precision_name(p->precision));
         }
     return STATUS_OK;
