@@ -100,10 +100,7 @@ static enum status read_sizes(text_input *in, header *h, error_text *error)
         return text_fail(in, error, "a symmetric matrix must be square, not %" PRId64 " x %" PRId64,
                          h->rows, h->cols);
     status = text_check_promise(in, h->stored, "entries", error);
-    if (status == STATUS_OK) status = text_end_line(in, error);
-    if (status != STATUS_OK) return status;
-    int64_t most = h->symmetry == GENERAL ? h->stored : 2 * h->stored;
-    return csr_check_side("rows", h->rows, most, in->name, error);
+    return status == STATUS_OK ? text_end_line(in, error) : status;
 }
 
 static enum status read_value(text_input *in, enum field field, float *value, error_text *error)
