@@ -12,6 +12,7 @@ $(OUT)/tests/attack/run: $(call object,$(ATTACK_SOURCES) common/grader/rubric.c)
 	$(link)
 $(OUT)/tests/attack/planted: $(call object,$(ATTACK_SOURCES) tests/attack/planted.c common/grader/rubric.c) $(COMMON)
 	$(link)
+$(OUT)/tests/attack/planted: private LDLIBS_ALL += $(addprefix -Wl$(comma)--wrap=,generate options_parse rubric_read)
 $(OUT)/tests/attack/starve.so: tests/attack/starve.c $(OUT)/settings
 	@mkdir -p $(@D)
 	$(call say,CC,$<)

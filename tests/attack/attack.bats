@@ -58,6 +58,15 @@ attack_it() { "$SANITIZED/tests/attack/run" --programs "$programs" --keep "$kept
     [[ $output == *": refused: "*": planted"* ]]
 }
 
+@test "a recipe, a command line and a table that are wrong" {
+    run -1 planted recipe --seed 1 --tries 1 --class recipes
+    [[ $output == *", which gives another matrix"* ]]
+    run -1 planted option --seed 1 --tries 1 --class options
+    [[ $output == *": a width of 0"* ]]
+    run -1 planted table --seed 1 --tries 0.3 --class tables
+    [[ $output == *"grade.tsv: "*" tests, nan points"* ]]
+}
+
 @test "a lab that is wrong, or crashes" {
     stand_in <<<'exit 1'
     run -1 attack_it --seed 1 --tries 0.2 --class soak

@@ -240,6 +240,7 @@ int main(int argc, char **argv)
     int findings = 0;
     for (int i = 0; i < NUM_ATTACKS; i++) {
         if (!is_wanted(&r, i)) continue;
+        printf("attack: %s, %s\n", ATTACKS[i]->name, ATTACKS[i]->what);
         run_attack(&r, i, r.minutes * 60 * ATTACKS[i]->share / shares, &all[i]);
         findings += all[i].findings;
     }

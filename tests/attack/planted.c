@@ -1,14 +1,21 @@
 /*
- * planted.c - bugs that the attack must find: a reader of .mtx that is wrong as $PLANT says. Linked into
- * a program of its own, beside the real one.
+ * planted.c - bugs that the attack must find: a reader of .mtx, and functions that the linker puts before
+ * the real ones (--wrap), are wrong as $PLANT says. Linked into a program of its own.
  *
  *     wrong     the second entry of some matrices changes its sign: the file says otherwise
  *     overrun   one byte behind the values is read: AddressSanitizer sees it
  *     greedy    memory for 2^31 rows is asked for, whatever the file holds
  *     refuses   a whole file of more than 20 rows is refused
+ *     recipe    a generator's matrix differs where its seed is spelled out
+ *     option    the second of several widths becomes 0
+ *     table     the points of a rubric's first test become NaN
  */
+#include "grader/rubric.h"
+#include "harness/options.h"
+#include "matrix/generate.h"
 #include "matrix/reader.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,6 +56,34 @@ static enum status read_badly(const char *path, csr_matrix *A, error_text *error
         return fail(error, STATUS_DATASET, "%s: planted", path);
     }
     return STATUS_OK;
+}
+
+enum status __real_generate(const char *spec, csr_matrix *A, char *source, size_t bytes,
+                            error_text *error);
+enum status __wrap_generate(const char *spec, csr_matrix *A, char *source, size_t bytes,
+                            error_text *error)
+{
+    enum status status = __real_generate(spec, A, source, bytes, error);
+    if (status == STATUS_OK && plants("recipe") && strstr(spec, "seed=") && A->nnz > 0 &&
+        A->cols > 1)
+        A->col_idx[0] = (int32_t)((A->col_idx[0] + 1) % A->cols);
+    return status;
+}
+
+enum status __real_options_parse(int argc, char **argv, options *o, error_text *error);
+enum status __wrap_options_parse(int argc, char **argv, options *o, error_text *error)
+{
+    enum status status = __real_options_parse(argc, argv, o, error);
+    if (plants("option") && o->num_widths > 1) o->widths[1] = 0;
+    return status;
+}
+
+enum status __real_rubric_read(const char *path, rubric *p, error_text *error);
+enum status __wrap_rubric_read(const char *path, rubric *p, error_text *error)
+{
+    enum status status = __real_rubric_read(path, p, error);
+    if (plants("table")) p->tests[0].points = NAN;
+    return status;
 }
 
 static matrix_reader planted = {

@@ -37,9 +37,10 @@ enum structure { ANY, LOWER, STRICTLY_LOWER };
 
 static triples make_matrix(attempt *t, bool square, bool with_values, enum structure structure)
 {
-    triples m = {.rows = (int64_t)draw(t, 30), .with_values = with_values};
-    m.cols = square ? m.rows : (int64_t)draw(t, 40);
-    int64_t entries = m.rows * m.cols > 0 ? (int64_t)draw(t, 60) : 0;
+    const bool large = once_in(t, 400); /* more than one window of text.h */
+    triples m = {.rows = (int64_t)draw(t, large ? 5000 : 30), .with_values = with_values};
+    m.cols = square ? m.rows : (int64_t)draw(t, large ? 5000 : 40);
+    int64_t entries = m.rows * m.cols > 0 ? (int64_t)draw(t, large ? 60000 : 60) : 0;
     for (int64_t k = 0; k < entries; k++) {
         int64_t row = (int64_t)draw(t, (uint64_t)m.rows), col = (int64_t)draw(t, (uint64_t)m.cols);
         if (structure != ANY && col > row) {
@@ -99,8 +100,9 @@ static void put_comment(attempt *t, FILE *out, const manner *w, char sign)
                 w->end);
 }
 
-static bytes make_mtx(attempt *t, triples *m)
+static bytes make_mtx(attempt *t, triples *m, bool damaged)
 {
+    (void)damaged; /* the text is damaged when it is whole */
     static const char *const symmetries[] = {"general", "symmetric", "skew-symmetric"};
     int symmetry = (int)draw(t, 3), field = (int)draw(t, symmetry == 2 ? 2 : 3);
     *m = make_matrix(t, symmetry > 0, field != 2,
@@ -143,8 +145,9 @@ static bytes make_mtx(attempt *t, triples *m)
     return b;
 }
 
-static bytes make_edges(attempt *t, triples *m)
+static bytes make_edges(attempt *t, triples *m, bool damaged)
 {
+    (void)damaged; /* the text is damaged when it is whole */
     int columns = 2 + (int)draw(t, 3);
     *m = make_matrix(t, true, columns > 2, ANY);
     if (m->count == 0) triples_add(m, 0, 0, 1);
@@ -189,8 +192,9 @@ static void put_csr(FILE *out, const triples *m, const char *end)
     fputs(end, out);
 }
 
-static bytes make_smtx(attempt *t, triples *m)
+static bytes make_smtx(attempt *t, triples *m, bool damaged)
 {
+    (void)damaged; /* the text is damaged when it is whole */
     *m = make_matrix(t, false, false, ANY);
     triples_sort(m);
     manner w = draw_manner(t, true);
@@ -213,20 +217,25 @@ static void put_number(FILE *out, int64_t number, int size, bool big)
         fputc((int)(number >> 8 * (big ? size - 1 - i : i)) & 255, out);
 }
 
-static void add_member(struct archive *zip, const char *name, const bytes *b)
+/* Adds a member to an archive. Of a try that damages members, which zip's checksums cannot notice, one
+ * in three is. */
+static void add_member(attempt *t, struct archive *archive, const char *name, bytes *b,
+                       bool damaged)
 {
+    if (damaged && once_in(t, 3)) mutate(t, b);
     struct archive_entry *entry = archive_entry_new();
     archive_entry_set_pathname(entry, name);
     archive_entry_set_filetype(entry, AE_IFREG);
     archive_entry_set_size(entry, (la_int64_t)b->count);
-    archive_write_header(zip, entry);
-    archive_write_data(zip, b->at, b->count);
+    archive_entry_set_perm(entry, 0644);
+    archive_write_header(archive, entry);
+    archive_write_data(archive, b->at, b->count);
     archive_entry_free(entry);
 }
 
 /* Adds an array of whole numbers, of a drawn size and byte order. */
 static void add_numbers(attempt *t, struct archive *zip, const char *name, const int64_t *number,
-                        int64_t count)
+                        int64_t count, bool damaged)
 {
     bytes b;
     FILE *out = open_memstream(&b.at, &b.count);
@@ -242,11 +251,12 @@ static void add_numbers(attempt *t, struct archive *zip, const char *name, const
     for (int64_t i = 0; i < count; i++)
         put_number(out, number[i], size, big);
     fclose(out);
-    add_member(zip, name, &b);
+    add_member(t, zip, name, &b, damaged);
     free(b.at);
 }
 
-static void add_values(attempt *t, struct archive *zip, const triples *m, int64_t R, int64_t C)
+static void add_values(attempt *t, struct archive *zip, const triples *m, int64_t R, int64_t C,
+                       bool damaged)
 {
     bytes b;
     FILE *out = open_memstream(&b.at, &b.count);
@@ -273,7 +283,7 @@ static void add_values(attempt *t, struct archive *zip, const triples *m, int64_
         put_number(out, bits, wide ? 8 : 4, big);
     }
     fclose(out);
-    add_member(zip, "data.npy", &b);
+    add_member(t, zip, "data.npy", &b, damaged);
     free(b.at);
 }
 
@@ -302,7 +312,7 @@ static void transpose(triples *m)
     }
 }
 
-static bytes make_npz(attempt *t, triples *m)
+static bytes make_npz(attempt *t, triples *m, bool damaged)
 {
     static const char *const formats[] = {"csr", "csc", "bsr", "coo"};
     const int format = (int)draw(t, 4);
@@ -334,11 +344,11 @@ static bytes make_npz(attempt *t, triples *m)
     once_in(t, 2) ? archive_write_zip_set_compression_store(zip)
                   : archive_write_zip_set_compression_deflate(zip);
     archive_write_open_filename(zip, path);
-    add_numbers(t, zip, format == 3 ? "col.npy" : "indices.npy", col, of->count);
+    add_numbers(t, zip, format == 3 ? "col.npy" : "indices.npy", col, of->count, damaged);
     if (format == 3)
-        add_numbers(t, zip, "row.npy", row, of->count);
+        add_numbers(t, zip, "row.npy", row, of->count, damaged);
     else
-        add_numbers(t, zip, "indptr.npy", offset, of->rows + 1);
+        add_numbers(t, zip, "indptr.npy", offset, of->rows + 1, damaged);
     bytes word;
     FILE *out = open_memstream(&word.at, &word.count);
     const char head[] = "{'descr': '|S3', 'fortran_order': False, 'shape': (), }\n";
@@ -346,11 +356,12 @@ static bytes make_npz(attempt *t, triples *m)
     put_number(out, sizeof head - 1, 2, false);
     fprintf(out, "%s%s", head, formats[format]);
     fclose(out);
-    add_member(zip, "format.npy", &word);
+    add_member(t, zip, "format.npy", &word, damaged);
     free(word.at);
     add_numbers(t, zip, "shape.npy",
-                format == 1 ? (int64_t[]){m->cols, m->rows} : (int64_t[]){m->rows, m->cols}, 2);
-    if (m->with_values) add_values(t, zip, m, R, C);
+                format == 1 ? (int64_t[]){m->cols, m->rows} : (int64_t[]){m->rows, m->cols}, 2,
+                damaged);
+    if (m->with_values) add_values(t, zip, m, R, C, damaged);
     archive_write_close(zip);
     archive_write_free(zip);
     if (format == 1) transpose(m);
@@ -379,10 +390,13 @@ static csr_matrix as_csr(triples *m)
     return A;
 }
 
-static bytes make_csr(attempt *t, triples *m)
+static bytes make_csr(attempt *t, triples *m, bool damaged)
 {
     *m = make_matrix(t, false, once_in(t, 2), ANY);
     csr_matrix A = as_csr(m);
+    /* Behind a right checksum, too. */
+    if (damaged) A.row_ptr[draw(t, (uint64_t)A.rows + 1)] = (int64_t)draw(t, 50) - 5;
+    if (damaged && A.nnz > 0) A.col_idx[draw(t, (uint64_t)A.nnz)] = (int32_t)draw(t, 50) - 5;
     const char *path = attempt_path(t, "made.tmp");
     if (csr_write(&A, path, NULL) != STATUS_OK) exit(4);
     csr_free(&A);
@@ -491,6 +505,33 @@ static void try_ogb(attempt *t, bool damaged)
     triples_free(&m);
 }
 
+/* As SuiteSparse ships them: A.mtx in a folder A, with a companion. */
+static void try_tar(attempt *t)
+{
+    triples m = {0};
+    bytes b = make_mtx(t, &m, false), other = text_of("no matrix\n");
+    struct archive *tar = archive_write_new();
+    archive_write_set_format_pax_restricted(tar);
+    const bool packed = once_in(t, 2);
+    if (packed) archive_write_add_filter_gzip(tar);
+    const char *name = packed ? "A.tar.gz" : "A.tar";
+    archive_write_open_filename(tar, attempt_path(t, name));
+    if (once_in(t, 2)) add_member(t, tar, "A/A_b.mtx", &other, false);
+    add_member(t, tar, "A/A.mtx", &b, false);
+    if (once_in(t, 2)) add_member(t, tar, "A/A_c.mtx", &other, false);
+    archive_write_close(tar);
+    archive_write_free(tar);
+    free(b.at);
+    free(other.at);
+    b = read_file(attempt_path(t, name));
+    const bool damaged = once_in(t, 2);
+    if (damaged) mutate(t, &b);
+    write_file(t, name, &b);
+    read_and_check(t, name, "", damaged, &m, (int64_t)b.count, NULL);
+    free(b.at);
+    triples_free(&m);
+}
+
 /* ---- reading --------------------------------------------------------------------------------- */
 
 /* Reads the file and judges. Undamaged it must be *m. Damaged it may be refused; else it must be what
@@ -537,7 +578,7 @@ static void read_and_check(attempt *t, const char *name, const char *format, boo
 
 static void try_one_file(attempt *t, bool damaged)
 {
-    typedef bytes maker(attempt *, triples *);
+    typedef bytes maker(attempt *, triples *, bool damaged);
     static const struct {
         const char *name, *format;
         maker *make;
@@ -549,15 +590,16 @@ static void try_one_file(attempt *t, bool damaged)
     const int kind = (int)draw(t, 5);
     const bool is_text = *kinds[kind].format;
     triples m = {0};
-    bytes b = kinds[kind].make(t, &m), text = {0};
+    const bool inside = damaged && !is_text && once_in(t, 2);
+    bytes b = kinds[kind].make(t, &m, inside), text = {0};
     bool packed = false, late = damaged && once_in(t, 3);
-    if (damaged && !late) mutate(t, &b);
+    if (damaged && !late && !inside) mutate(t, &b);
     if (is_text) {
         text = (bytes){memcpy(malloc(b.count + 1), b.at, b.count + 1), b.count};
         b = draw_packing(t, b, &packed);
     }
     /* Behind the packing, gzip's checksum notices, or nothing changed: then the text holds. */
-    if (late) {
+    if (late && !inside) {
         mutate(t, &b);
         if (!packed && is_text) {
             free(text.at);
@@ -601,6 +643,9 @@ static void attempt_readers(attempt *t)
         break;
     case 2:
         try_sample(t);
+        break;
+    case 3:
+        try_tar(t);
         break;
     default:
         try_one_file(t, damaged);

@@ -380,6 +380,9 @@ static void ogb_refuses(void **state)
     assert_refused("bad", "bad/edge.csv:3: the list ends after 2 of 3 edges");
     write_text("bad/num-edge-list.csv", "1\n");
     assert_refused("bad", "the list ends after 2 of 1 edges");
+    write_text("bad/num-edge-list.csv", "2\n");
+    write_text("bad/num-node-list.csv", "2147483647\n");
+    assert_refused("bad", "bad/edge.csv: 2147483647 rows are absurd for 2 nonzeros");
 }
 
 /* ---- gzip ------------------------------------------------------------------------------------ */
