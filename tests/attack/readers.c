@@ -240,6 +240,8 @@ static void add_numbers(attempt *t, struct archive *zip, const char *name, const
     bytes b;
     FILE *out = open_memstream(&b.at, &b.count);
     int size = 1 << (1 + draw(t, 3));
+    for (int64_t i = 0; i < count; i++)
+        if (number[i] > INT16_MAX && size < 4) size = 4;
     bool big = once_in(t, 3);
     char head[128];
     int n = snprintf(head, sizeof head,
