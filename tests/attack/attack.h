@@ -35,6 +35,8 @@ extern const char *attack_programs;
 
 /* Draws a whole number of 0 .. below - 1. */
 uint64_t draw(attempt *t, uint64_t below);
+/* Draws an element of an array. */
+#define PICK(t, list) ((list)[draw(t, sizeof(list) / sizeof *(list))])
 /* Draws true once in n. */
 bool once_in(attempt *t, uint64_t n);
 

@@ -20,8 +20,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PICK(t, list) ((list)[draw(t, sizeof(list) / sizeof *(list))])
-
 enum { MOST_WORDS = 24, MOST_CPU_SECONDS = 900 };
 
 typedef struct command {

@@ -35,7 +35,7 @@ static void split(lines *l)
     }
 }
 
-/* The next line that is no comment and not blank, as words. */
+/* Takes the next line that is no comment and not blank, as words. */
 static bool next(lines *l, const char *comments)
 {
     while (l->at < l->end) {
@@ -128,10 +128,9 @@ static bool reread_edges(lines *l, triples *m)
     return m->count > 0;
 }
 
-/* All numbers of the text, one after the other. */
-static bool next_number(lines *l, int *word, int64_t *number)
+/* Takes the next number of the text, lines aside. */
+static bool next_number(lines *l, int64_t *number)
 {
-    (void)word;
     while (l->at < l->end && isspace((unsigned char)*l->at))
         l->at++;
     if (l->at == l->end) return false;
@@ -144,19 +143,18 @@ static bool next_number(lines *l, int *word, int64_t *number)
 
 static bool reread_offsets(lines *l, int64_t nnz, triples *m)
 {
-    int unused = 0;
     bool good = true;
     int64_t *offset = calloc((size_t)m->rows + 1, sizeof *offset), column;
     for (int64_t i = 0; i <= m->rows && good; i++)
-        good = next_number(l, &unused, &offset[i]);
+        good = next_number(l, &offset[i]);
     good = good && offset[m->rows] == nnz;
     for (int64_t i = 0; i < m->rows && good; i++)
         for (int64_t k = offset[i]; k < offset[i + 1] && good; k++) {
-            good = next_number(l, &unused, &column);
+            good = next_number(l, &column);
             triples_add(m, i, column, 0);
         }
     free(offset);
-    return good && !next_number(l, &unused, &column) && l->at == l->end;
+    return good && !next_number(l, &column) && l->at == l->end;
 }
 
 bool reread(const char *format, const bytes *text, triples *m)

@@ -18,8 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PICK(t, list) ((list)[draw(t, sizeof(list) / sizeof *(list))])
-
 /* A status that is not in `allowed`, or no clear message, is a finding. */
 static void check_status(attempt *t, enum status status, unsigned allowed, const char *message,
                          const char *of)
