@@ -62,8 +62,10 @@ void tuning_remember(const workbench *w, const contender *c, const int *tuning)
 {
     char path[4096], key[KEY_BYTES];
     if (cache_path(CACHE_FILE, path, sizeof path, NULL) != STATUS_OK) return;
-    FILE *out = fopen(path, "a");
+    FILE *out = fopen(path, "a+");
     if (!out) return;
+    /* A program that was killed may have left half a line, which must not swallow this one. */
+    if (fseek(out, -1, SEEK_END) == 0 && fgetc(out) != '\n') fputc('\n', out);
     cache_key(w, c, key);
     fputs(key, out);
     for (int i = 0; i < contender_num_tunables(c); i++)

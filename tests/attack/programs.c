@@ -228,16 +228,17 @@ static bool is_whole_csv(const bytes *b)
     return !quoted;
 }
 
-/* Whether every line is a key with nine bars, a tab, and numbers. */
+/* Whether every line is a key with nine bars, a tab, and numbers; or half a key that a kill left, alone
+ * on its line. */
 static bool is_whole_cache(const bytes *b)
 {
-    if (b->count > 0 && b->at[b->count - 1] != '\n') return false;
     char *rest = b->at;
     for (char *line; (line = strsep(&rest, "\n")) && rest;) {
         int bars = 0;
         size_t key = strcspn(line, "\t");
         for (size_t i = 0; i < key; i++)
             bars += line[i] == '|';
+        if (!line[key] && bars <= 9 && !strstr(line + 1, "GPU|")) continue;
         if (bars != 9 || !line[key] || line[key + 1 + strspn(line + key + 1, "-0123456789\t")])
             return false;
     }

@@ -315,7 +315,7 @@ static void try_rows(attempt *t)
     fclose(out);
     status = rows_may_replace(attempt_path(t, "rows.csv"), &error);
     check_status(t, status, 1 << STATUS_USAGE | 1 << STATUS_RUNTIME, error.text, "rows.csv");
-    if (status == STATUS_OK && b.count > 0 && strncmp(b.at, "schema", 6) != 0)
+    if (status == STATUS_OK && b.count > 0 && !strstr(b.at, "schema"))
         found(t, "rows.csv: may be replaced, and is no file of rows");
     free(b.at);
 }
