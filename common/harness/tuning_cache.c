@@ -65,7 +65,9 @@ void tuning_remember(const workbench *w, const contender *c, const int *tuning)
     FILE *out = fopen(path, "a+");
     if (!out) return;
     /* A program that was killed may have left half a line, which must not swallow this one. */
-    if (fseek(out, -1, SEEK_END) == 0 && fgetc(out) != '\n') fputc('\n', out);
+    const bool half = fseek(out, -1, SEEK_END) == 0 && fgetc(out) != '\n';
+    fseek(out, 0, SEEK_END); /* between reading and writing, as C wants it */
+    if (half) fputc('\n', out);
     cache_key(w, c, key);
     fputs(key, out);
     for (int i = 0; i < contender_num_tunables(c); i++)

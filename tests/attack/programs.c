@@ -229,7 +229,7 @@ static bool is_whole_csv(const bytes *b)
 }
 
 /* Whether every line is a key with nine bars, a tab, and numbers; or half a key that a kill left, alone
- * on its line. */
+ * on its line. Empty lines say nothing. */
 static bool is_whole_cache(const bytes *b)
 {
     char *rest = b->at;
@@ -238,6 +238,7 @@ static bool is_whole_cache(const bytes *b)
         size_t key = strcspn(line, "\t");
         for (size_t i = 0; i < key; i++)
             bars += line[i] == '|';
+        if (!*line) continue;
         if (!line[key] && bars <= 9 && !strstr(line + 1, "GPU|")) continue;
         if (bars != 9 || !line[key] || line[key + 1 + strspn(line + key + 1, "-0123456789\t")])
             return false;
