@@ -215,17 +215,19 @@ static __global__ void __launch_bounds__(threads_of(TILE_ROWS), resident_blocks(
         const char *const y_rows = x_rows + TILE_ROWS * STEP_BYTES;
         async_wait<0>();
         __syncthreads(); /* this stage has arrived, and nobody works on the one before any more */
+        if constexpr (
+            !ALONE) { /* before the next copies: publishing may wait for all that is on its way */
+            write_low<THREADS>(y_rows, y_low);
+            __syncthreads();
+        }
         current = 1 - current;
         ahead.advance(p.pattern, p.steps);
         fetch<COPY, TILE_ROWS, THREADS>(p, ahead, stages + current * STAGE);
-        if constexpr (ALONE) {
+        if constexpr (ALONE)
             multiply_step<T>(x_rows + row * STEP_BYTES, y_rows + strip * STRIP_COLS * STEP_BYTES,
                              sum);
-        } else {
-            write_low<THREADS>(y_rows, y_low);
-            __syncthreads();
+        else
             multiply_together(x_rows + row * STEP_BYTES, y_rows, y_low, sum);
-        }
         if (at.step + 1 < p.steps) continue;
         const size_t first = (size_t)(at.strip + strip) * p.pattern.rows + at.row + row;
         pick(p, first, ALONE ? CHUNK_ROWS : p.pattern.rows, sum, chunks + warp * CHUNK);
