@@ -44,7 +44,8 @@ __device__ __forceinline__ void wgmma_publish()
 __device__ __forceinline__ uint64_t wgmma_operand(const void *rows)
 {
     const uint64_t GROUP_BYTES = 8 * 128, IN_GROUPS_OF_8 = UINT64_C(1) << 62;
-    return shared_address(rows) >> 4 | UINT64_C(1) << 16 | GROUP_BYTES >> 4 << 32 | IN_GROUPS_OF_8;
+    return (shared_address(rows) >> 4 & 0x3fff) | UINT64_C(1) << 16 | GROUP_BYTES >> 4 << 32 |
+           IN_GROUPS_OF_8;
 }
 
 /* Once `a` has been set, and d has been read: before the first product. */

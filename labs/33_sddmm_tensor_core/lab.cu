@@ -14,6 +14,7 @@
 
 #include "device/cuda_try.h"
 #include "device/facts.h"
+#include "device/pdl.cuh"
 #include "device/vec.cuh"
 #include "models/sddmm_tensor_core.h"
 #include "ops/sddmm.h"
@@ -283,11 +284,21 @@ static void release(sddmm_plan *plan)
     free(plan->state);
 }
 
+/* Whether warpgroups can do it: on this device, and if the program has been compiled for it. */
+static bool may_go_together(int K)
+{
+    bool compiled;
+    return K % VECTOR<float> == 0 &&
+           device_facts_get()->compute_capability == WARPGROUP_CAPABILITY &&
+           compiled_for_90(sddmm_tensor_core_kernel<float, VECTOR<float>, LARGE_ROWS, BY_WARPGROUP>,
+                           &compiled) == cudaSuccess &&
+           compiled;
+}
+
 /* Replaces settings that do not fit K, or this device. */
 static void fit(int *tuning, int K, int vector)
 {
-    if (K % vector || device_facts_get()->compute_capability != WARPGROUP_CAPABILITY)
-        tuning[TUNE_UNIT] = BY_WARP;
+    if (tuning[TUNE_UNIT] == BY_WARPGROUP && !may_go_together(K)) tuning[TUNE_UNIT] = BY_WARP;
     if (K % vector || tuning[TUNE_UNIT] == BY_WARPGROUP) tuning[TUNE_ROWS] = LARGE_ROWS;
 }
 
