@@ -50,7 +50,9 @@ LDLIBS_ALL := -fopenmp -larchive -lz -lm -lpthread
 ifeq ($(BACKEND),cuda)
 NVCC := $(CUDA_HOME)/bin/nvcc
 NEWEST := $(lastword $(ARCHS))
-GENCODE := $(foreach a,$(ARCHS),-gencode arch=compute_$(a),code=sm_$(a)) \
+# 90a is 90 with what only such a GPU has: products of a warpgroup (common/device/wgmma.cuh). What is compiled
+# for the GPUs to come must not have it.
+GENCODE := $(foreach a,$(patsubst 90,90a,$(ARCHS)),-gencode arch=compute_$(a),code=sm_$(a)) \
            -gencode arch=compute_$(NEWEST),code=compute_$(NEWEST)
 NVCCFLAGS_ALL := -std=c++20 $(if $(filter 1,$(DEBUG)),-O0 -g -G,-O3 -g -lineinfo) $(GENCODE) \
              -Xcompiler -Wall,-Wextra,-Wno-missing-field-initializers \

@@ -15,20 +15,23 @@
 
 static const double LAUNCH = 4.2;        /* microseconds */
 static const double FP32_FLOPS = 0.45e6; /* of an SM in a microsecond, three products each */
+static const double FP32_TOGETHER_FLOPS =
+    0.95e6; /* the same by warpgroups: an estimate, not fitted */
 static const double HALF_FLOPS = 2.7e6;
 static const double L2_BYTES = 68e3; /* to an SM in a microsecond: 9 TB/s of 132 SMs */
 static const double PICK = 70e-6;    /* microseconds of an SM to lay out a sum: 1.1 for 128 x 128 */
 static const double RESULT_BYTES = 3.1e6; /* codes and results, in a microsecond */
 static const double ALONE = 1.5; /* times longer: a tile whose SM has no other to go on with */
 
-/* Shapes, the one for most problems first, and blocks of an SM that their registers and stages leave room for. */
+/* Shapes, the one for most problems first, and blocks of an SM that their registers and shared memory leave room
+ * for. */
 static const struct {
     sddmm_tensor_core_shape shape;
     int resident;
 } SHAPES[] = {
-    {{128, 2}, 2},
-    {{64, 2}, 3},
-    {{256, 2}, 1},
+    {{128, false}, 2},
+    {{64, false}, 3},
+    {{128, true}, 2},
 };
 enum { NUM_SHAPES = sizeof SHAPES / sizeof *SHAPES };
 
@@ -41,16 +44,26 @@ static bool is_held(const row_stats *stats)
            device_facts_get()->compute_capability >= 80;
 }
 
+static bool may_go_together(int K, enum precision precision)
+{
+    return precision == PRECISION_FP32 && K % 4 == 0 &&
+           device_facts_get()->compute_capability == WARPGROUP_CAPABILITY;
+}
+
 double sddmm_tensor_core_estimate(const row_stats *stats, int K, enum precision precision,
                                   sddmm_tensor_core_shape *shape)
 {
     const double e = precision_format(precision)->bytes;
-    const double flops = precision == PRECISION_FP32 ? FP32_FLOPS : HALF_FLOPS;
     const double features = ceil(K * e / 128) * 128 / e; /* whole steps */
     const double sms = device_facts_get()->sms, across = ceil(stats->cols / (double)TILE_COLS);
     double least = INFINITY;
     *shape = SHAPES[0].shape;
     for (int i = 0; i < NUM_SHAPES; i++) {
+        const bool together = SHAPES[i].shape.by_warpgroup;
+        if (together && !may_go_together(K, precision)) continue;
+        const double flops = precision != PRECISION_FP32 ? HALF_FLOPS
+                             : together                  ? FP32_TOGETHER_FLOPS
+                                                         : FP32_FLOPS;
         const double rows = SHAPES[i].shape.tile_rows, resident = SHAPES[i].resident;
         const double tiles = ceil(stats->rows / rows) * across;
         const double of_tile = fmax(2 * rows * TILE_COLS * features / flops,

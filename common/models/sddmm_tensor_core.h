@@ -8,13 +8,18 @@
 #include "matrix/stats.h"
 #include "ops/precision.h"
 
+#include <stdbool.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+/* The only devices that have products of a warpgroup (device/wgmma.cuh). */
+enum { WARPGROUP_CAPABILITY = 90 };
+
 typedef struct sddmm_tensor_core_shape {
-    int tile_rows; /* 64, 128 or 256, by 128 columns */
-    int stages;    /* of shared memory: 2 or 3 */
+    int tile_rows;     /* 64 or 128, by 128 columns */
+    bool by_warpgroup; /* multiplied by four warps together (device/wgmma.cuh), in fp32 */
 } sddmm_tensor_core_shape;
 
 /* Finds the shape for which a product of K features on a pattern of these statistics should take the least time

@@ -316,6 +316,16 @@ void simt_traced_ldmatrix(uint32_t *fragments, const void *row, int count, bool 
     simt_ldmatrix_at(fragments, row, count, transposed, SIMT_CALLER);
 }
 
+/* Each warp reads all of B: lane l notes rows l and l + 32 of it. */
+void simt_traced_wgmma(float *d, const uint32_t *a, uint64_t b, bool add)
+{
+    on_operation(OP_MMA, SIMT_CALLER);
+    for (int row = (int)simt_worker->running->index; row < 64; row += WARP_LANES)
+        for (int piece = 0; piece < 2; piece++)
+            on_access(simt_wgmma_piece(simt_worker, b, row, piece), 16, false, false, SIMT_CALLER);
+    simt_wgmma_at(d, a, b, add, SIMT_CALLER);
+}
+
 /* ---- asynchronous copies --------------------------------------------------------------------- */
 
 /* Copies that have yet to arrive, which they do when they are waited for. They are counted where

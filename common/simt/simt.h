@@ -251,6 +251,9 @@ void simt_mma_at(simt_mma_kind kind, float d[4], const uint32_t *a, const uint32
                  const float c[4], const void *site);
 void simt_ldmatrix_at(uint32_t *fragments, const void *row, int count, bool transposed,
                       const void *site);
+void simt_wgmma_at(float *d, const uint32_t *a, uint64_t b, bool add, const void *site);
+/* Where 16 bytes of what such a `b` describes lie: piece 0 or 1 of row 0 to 63. */
+const void *simt_wgmma_piece(const worker *self, uint64_t b, int row, int piece);
 void simt_async_copy_start_at(void *shared, const void *global, int bytes, int source_bytes,
                               const void *site);
 void simt_mbarrier_init_at(void *barrier, unsigned arrivals, const void *site);

@@ -3,17 +3,18 @@
  *
  * Idea      A block multiplies 128 rows of X by 128 rows of Y on tensor cores, whatever is stored in that tile
  *           of W. Then lists say which sums are wanted, and where they go (formats/tile_lists.h). In fp32
- *           three products of tf32 numbers make one.
+ *           three products of tf32 numbers make one. On Hopper four warps multiply together (warpgroup.cuh).
  * Changed   Lab 31 gathers a row of Y for each nonzero. Here a row is fetched once for 128 others, and the time
  *           does not depend on how many elements are stored.
  * Run       make lab33 && ./lab33 weights:rows=512,cols=1024,sparsity=0.7 128
  * Watch     The time of 70 % and of 95 % zeros. Where does lab 31 become faster?
  * Paper     H. Ootomo, R. Yokota: Recovering single precision accuracy from Tensor Cores, 2022
  */
-#include "tile.cuh"
+#include "warpgroup.cuh"
 
 #include "device/cuda_try.h"
 #include "device/facts.h"
+#include "device/pdl.cuh"
 #include "device/vec.cuh"
 #include "models/sddmm_tensor_core.h"
 #include "ops/sddmm.h"
@@ -21,13 +22,16 @@
 #include <stdlib.h>
 
 /* Positions in sddmm_plan.tuning. */
-enum { TUNE_ROWS, TUNE_STAGES };
+enum { TUNE_ROWS, TUNE_UNIT };
 
-constexpr int LEAST_STAGES = 2;
+constexpr int STAGES = 2;                      /* steps in shared memory */
 constexpr int CHUNK = CHUNK_ROWS * STRIP_COLS; /* sums that a warp lays out at a time */
 constexpr int BATCH = 8; /* nonzeros of a lane that are on their way together */
 
-/* Of a block: a warp for every WARP_ROWS rows and STRIP_COLS columns of the tile. */
+/* Who multiplies together: a warp, for 32 rows and a strip, or a warpgroup, for 64 rows and both strips. */
+enum multiplier { BY_WARP, BY_WARPGROUP };
+
+/* Of a block, either way: a warp for every two chunks of the tile. */
 __host__ __device__ constexpr int threads_of(int tile_rows)
 {
     return tile_rows / WARP_ROWS * (TILE_COLS / STRIP_COLS) * WARP_SIZE;
@@ -47,7 +51,7 @@ __host__ __device__ constexpr int resident_blocks(int tile_rows)
 /* The arguments of the kernel. */
 template <class T> struct tile_products {
     tile_lists pattern;
-    int rows, cols, K, steps, stages;
+    int rows, cols, K, steps;
     const T *__restrict__ X, *__restrict__ Y, *__restrict__ W;
     T *__restrict__ D;
 };
@@ -126,15 +130,15 @@ static __device__ __forceinline__ void load_codes(const tile_lists &pattern, int
     }
 }
 
-/* Finds each code's nonzero, and loads its weight. Lane l holds the shift of row l. */
+/* Finds each code's nonzero, and loads its weight. Lane first_lane + l holds the shift of row l. */
 template <class T>
-static __device__ __forceinline__ void find(const tile_products<T> &p, int first_row, int shift,
+static __device__ __forceinline__ void find(const tile_products<T> &p, int first_lane, int shift,
                                             batch &own)
 {
 #pragma unroll
     for (int b = 0; b < BATCH; b++) {
-        const int row = first_row + chunk_row(own.code[b]);
-        const int number = own.place[b] + __shfl_sync(FULL_MASK, shift, row);
+        const int lane = first_lane + chunk_row(own.code[b]);
+        const int number = own.place[b] + __shfl_sync(FULL_MASK, shift, lane);
         if (own.place[b] >= 0)
             own.place[b] = p.pattern.d_order ? p.pattern.d_order[number] : number;
         own.weight[b] = own.place[b] >= 0 && p.W ? widen(p.W[own.place[b]]) : 1;
@@ -150,26 +154,29 @@ static __device__ __forceinline__ void store(const tile_products<T> &p, const fl
         if (own.place[b] >= 0) p.D[own.place[b]] = narrow<T>(chunk[own.code[b]] * own.weight[b]);
 }
 
-/* Stores what a warp's sums hold of the stored elements: WARP_ROWS rows from `row` on, and a strip. A chunk of 16 rows
- * at a time is laid out in `chunk`, and each lane picks every 32nd of its nonzeros. */
+/* Stores what a warp's sums hold of the stored elements: two chunks of 16 rows and a strip. The first rows of both are
+ * `first` and first + apart in the order [strip][row]. A chunk at a time is laid out in `chunk`, and each lane picks
+ * every 32nd of its nonzeros. */
 template <class T>
-static __device__ __forceinline__ void pick(const tile_products<T> &p, int row, int strip,
-                                            const float (&sum)[LEFTS][RIGHTS][4], float *chunk)
+static __device__ __forceinline__ void pick(const tile_products<T> &p, size_t first, int apart,
+                                            const float (&sum)[CHUNKS][RIGHTS][4], float *chunk)
 {
     const int lane = threadIdx.x % WARP_SIZE;
-    const size_t first = (size_t)strip * p.pattern.rows + row;
-    /* Of chunks 0 to 2, and of row `lane`. */
-    const int start = lane <= LEFTS ? p.pattern.d_start[first / CHUNK_ROWS + lane] : 0;
-    const int shift = p.pattern.d_shift[first + lane];
+    /* Of lanes 2 c and 2 c + 1: where chunk c starts and ends. Of lane 16 c + l: the shift of its row l. */
+    const size_t number = (first + lane / 2 * (size_t)apart) / CHUNK_ROWS + lane % 2;
+    const int start = lane < 2 * CHUNKS ? p.pattern.d_start[number] : 0;
+    const int shift =
+        p.pattern.d_shift[first + lane / CHUNK_ROWS * (size_t)apart + lane % CHUNK_ROWS];
     int place = __shfl_sync(FULL_MASK, start, 0), end = __shfl_sync(FULL_MASK, start, 1);
     batch next;
     load_codes(p.pattern, place, end, next);
 #pragma unroll
-    for (int c = 0; c < LEFTS; c++) {
+    for (int c = 0; c < CHUNKS; c++) {
         /* BEGIN STUDENT: load the next chunk's codes; find these nonzeros; lay out the sums; store */
-        const int after = __shfl_sync(FULL_MASK, start, min(c + 2, LEFTS));
+        const int next_place = __shfl_sync(FULL_MASK, start, 2 * c + 2);
+        const int next_end = __shfl_sync(FULL_MASK, start, 2 * c + 3);
         batch now = next;
-        if (c + 1 < LEFTS) load_codes(p.pattern, end, after, next);
+        if (c + 1 < CHUNKS) load_codes(p.pattern, next_place, next_end, next);
         if (place < end) {
             find(p, c * CHUNK_ROWS, shift, now);
             __syncwarp(); /* the chunk before has been read */
@@ -182,42 +189,51 @@ static __device__ __forceinline__ void pick(const tile_products<T> &p, int row, 
             find(p, c * CHUNK_ROWS, shift, now);
             store(p, chunk, now);
         }
-        place = end, end = after;
+        place = next_place, end = next_end;
         /* END STUDENT */
     }
 }
 
 /* Blocks stay, and take every gridDim.x-th tile: the next one's first steps are on their way while the sums of
  * this one are stored. */
-template <class T, int COPY, int TILE_ROWS>
+template <class T, int COPY, int TILE_ROWS, multiplier BY>
 static __global__ void __launch_bounds__(threads_of(TILE_ROWS), resident_blocks(TILE_ROWS))
     sddmm_tensor_core_kernel(const __grid_constant__ tile_products<T> p)
 {
     constexpr int THREADS = threads_of(TILE_ROWS), STAGE = stage_bytes(TILE_ROWS);
-    extern __shared__ float4 shared[];
-    char *const stages = reinterpret_cast<char *>(shared);
-    const int warp = threadIdx.x / WARP_SIZE, row = warp / 2 * WARP_ROWS, strip = warp % 2;
-    float *const own = reinterpret_cast<float *>(stages + p.stages * STAGE) + warp * CHUNK;
-    float sum[LEFTS][RIGHTS][4] = {};
+    constexpr bool ALONE = BY == BY_WARP;
+    extern __shared__ __align__(1024) char shared[];
+    char *const stages = shared, *const y_low = stages + STAGES * STAGE;
+    const int warp = threadIdx.x / WARP_SIZE;
+    const int row = ALONE ? warp / 2 * WARP_ROWS : warp * WARPGROUP_ROWS;
+    const int strip = ALONE ? warp % 2 : 0;
+    float *const chunks = reinterpret_cast<float *>(ALONE ? y_low : y_low + LOW_BYTES);
+    float sum[CHUNKS][RIGHTS][4] = {};
     cursor at(p.pattern, blockIdx.x), ahead = at;
-    for (int i = 0; i < p.stages - 1; i++) {
-        fetch<COPY, TILE_ROWS, THREADS>(p, ahead, stages + i * STAGE);
-        ahead.advance(p.pattern, p.steps);
-    }
+    fetch<COPY, TILE_ROWS, THREADS>(p, ahead, stages);
     for (int current = 0; at.tile < p.pattern.num_tiles; at.advance(p.pattern, p.steps)) {
-        async_wait_below(p.stages - 1);
-        __syncthreads(); /* this stage has arrived, and nobody works on the one before any more */
-        const int free = current ? current - 1 : p.stages - 1;
-        fetch<COPY, TILE_ROWS, THREADS>(p, ahead, stages + free * STAGE);
-        ahead.advance(p.pattern, p.steps);
         const char *const x_rows = stages + current * STAGE;
         const char *const y_rows = x_rows + TILE_ROWS * STEP_BYTES;
-        multiply_step<T>(x_rows + row * STEP_BYTES, y_rows + strip * STRIP_COLS * STEP_BYTES, sum);
-        current = current + 1 < p.stages ? current + 1 : 0;
+        async_wait<0>();
+        __syncthreads(); /* this stage has arrived, and nobody works on the one before any more */
+        if constexpr (
+            !ALONE) { /* before the next copies: publishing may wait for all that is on its way */
+            write_low<THREADS>(y_rows, y_low);
+            __syncthreads();
+        }
+        current = 1 - current;
+        ahead.advance(p.pattern, p.steps);
+        fetch<COPY, TILE_ROWS, THREADS>(p, ahead, stages + current * STAGE);
+        if constexpr (ALONE)
+            multiply_step<T>(x_rows + row * STEP_BYTES, y_rows + strip * STRIP_COLS * STEP_BYTES,
+                             sum);
+        else
+            multiply_together(x_rows + row * STEP_BYTES, y_rows, y_low, sum);
         if (at.step + 1 < p.steps) continue;
-        pick(p, at.row + row, at.strip + strip, sum, own);
+        const size_t first = (size_t)(at.strip + strip) * p.pattern.rows + at.row + row;
+        pick(p, first, ALONE ? CHUNK_ROWS : p.pattern.rows, sum, chunks + warp * CHUNK);
 #pragma unroll
-        for (int i = 0; i < LEFTS; i++)
+        for (int i = 0; i < CHUNKS; i++)
 #pragma unroll
             for (int j = 0; j < RIGHTS; j++)
 #pragma unroll
@@ -229,23 +245,27 @@ static __global__ void __launch_bounds__(threads_of(TILE_ROWS), resident_blocks(
 /* ---- plans ------------------------------------------------------------------------------------ */
 
 template <class T> using tile_kernel = void(tile_products<T>);
-constexpr int SINGLE_ROWS = 128; /* of tiles that are copied number by number */
+constexpr int LARGE_ROWS =
+    128; /* of the only tiles that warpgroups take, or that are copied number by number */
 template <class T> constexpr int VECTOR = 16 / sizeof(T);
 
 template <class T> static tile_kernel<T> *pick_kernel(const int *tuning, int K)
 {
-    if (K % VECTOR<T>) return sddmm_tensor_core_kernel<T, 1, SINGLE_ROWS>;
-    return tuning[TUNE_ROWS] == 64    ? sddmm_tensor_core_kernel<T, VECTOR<T>, 64>
-           : tuning[TUNE_ROWS] == 128 ? sddmm_tensor_core_kernel<T, VECTOR<T>, 128>
-                                      : sddmm_tensor_core_kernel<T, VECTOR<T>, 256>;
+    if (K % VECTOR<T>) return sddmm_tensor_core_kernel<T, 1, LARGE_ROWS, BY_WARP>;
+    if constexpr (sizeof(T) == sizeof(float))
+        if (tuning[TUNE_UNIT] == BY_WARPGROUP)
+            return sddmm_tensor_core_kernel<T, VECTOR<T>, LARGE_ROWS, BY_WARPGROUP>;
+    return tuning[TUNE_ROWS] == LARGE_ROWS
+               ? sddmm_tensor_core_kernel<T, VECTOR<T>, LARGE_ROWS, BY_WARP>
+               : sddmm_tensor_core_kernel<T, VECTOR<T>, 64, BY_WARP>;
 }
 
-/* Of a block: its stages, and a chunk of each warp. */
+/* Of a block: its stages, a chunk of each warp, and `low` of Y. */
 static int shared_bytes(const int *tuning)
 {
     const int warps = threads_of(tuning[TUNE_ROWS]) / WARP_SIZE;
-    return tuning[TUNE_STAGES] * stage_bytes(tuning[TUNE_ROWS]) +
-           warps * CHUNK * (int)sizeof(float);
+    return STAGES * stage_bytes(tuning[TUNE_ROWS]) + warps * CHUNK * (int)sizeof(float) +
+           (tuning[TUNE_UNIT] == BY_WARPGROUP ? LOW_BYTES : 0);
 }
 
 /* plan->state. */
@@ -264,14 +284,22 @@ static void release(sddmm_plan *plan)
     free(plan->state);
 }
 
-/* Replaces settings that do not fit K, or this device's shared memory. */
+/* Whether warpgroups can do it: on this device, and if the program has been compiled for it. */
+static bool may_go_together(int K)
+{
+    bool compiled;
+    return K % VECTOR<float> == 0 &&
+           device_facts_get()->compute_capability == WARPGROUP_CAPABILITY &&
+           compiled_for_90(sddmm_tensor_core_kernel<float, VECTOR<float>, LARGE_ROWS, BY_WARPGROUP>,
+                           &compiled) == cudaSuccess &&
+           compiled;
+}
+
+/* Replaces settings that do not fit K, or this device. */
 static void fit(int *tuning, int K, int vector)
 {
-    const int most = device_facts_get()->block_shared_bytes;
-    if (K % vector) tuning[TUNE_ROWS] = SINGLE_ROWS;
-    while (shared_bytes(tuning) > most && tuning[TUNE_STAGES] > LEAST_STAGES)
-        tuning[TUNE_STAGES]--;
-    if (shared_bytes(tuning) > most) tuning[TUNE_ROWS] = SINGLE_ROWS;
+    if (tuning[TUNE_UNIT] == BY_WARPGROUP && !may_go_together(K)) tuning[TUNE_UNIT] = BY_WARP;
+    if (K % vector || tuning[TUNE_UNIT] == BY_WARPGROUP) tuning[TUNE_ROWS] = LARGE_ROWS;
 }
 
 template <class T> static cudaError_t fill_state(sddmm_plan *plan, tile_state *state)
@@ -317,7 +345,6 @@ static cudaError_t multiply(const sddmm_plan *plan, const void *X, const void *Y
                                 .cols = plan->W.cols,
                                 .K = plan->K,
                                 .steps = (plan->K - 1) / STEP<T> + 1,
-                                .stages = tuning[TUNE_STAGES],
                                 .X = (const T *)X,
                                 .Y = (const T *)Y,
                                 .W = (const T *)W,
@@ -356,7 +383,7 @@ template <enum precision PRECISION> static void choose(const row_stats *stats, i
     sddmm_tensor_core_shape shape;
     sddmm_tensor_core_estimate(stats, K, PRECISION, &shape);
     tuning[TUNE_ROWS] = shape.tile_rows;
-    tuning[TUNE_STAGES] = shape.stages;
+    tuning[TUNE_UNIT] = shape.by_warpgroup ? BY_WARPGROUP : BY_WARP;
 }
 
 template <enum precision PRECISION> static double estimate(const row_stats *stats, int K)
@@ -370,31 +397,47 @@ static const char *unsuited(const problem *p)
     return tile_lists_unsuited(p->stats.rows, p->stats.cols);
 }
 
-#define TENSOR_CORE(title, kind, number, call, text)                                \
-    static sddmm_contender lab_##title = {                                          \
-        .base = {.lab = 33,                                                         \
-                 .after = 31,                                                       \
-                 .name = #title,                                                    \
-                 .summary = text,                                                   \
-                 .precision = kind,                                                 \
-                 .min_compute_capability = 80,                                      \
-                 .unit = UNIT_TENSOR_CORES,                                         \
-                 .unsuited = unsuited,                                              \
-                 .tunables = {{"ROWS", "rows of a tile", {64, 128, 256}, 3, 128},   \
-                              {"STAGES", "steps in shared memory", {2, 3}, 2, 2}}}, \
-        .choose = choose<kind>,                                                     \
-        .estimate = estimate<kind>,                                                 \
-        .prepare = prepare<number>,                                                 \
-        call,                                                                       \
-        .update_values = update_values,                                             \
-        .format_bytes = format_bytes,                                               \
-        .release = release,                                                         \
-    };                                                                              \
+static const char *const UNITS[] = {"warp", "warpgroup"};
+
+/* 16 bits have one unit only. */
+#define ROWS_AND_UNIT(units)                                                            \
+    {                                                                                   \
+        {.name = "ROWS",                                                                \
+         .meaning = "rows of a tile",                                                   \
+         .values = {64, LARGE_ROWS},                                                    \
+         .num_values = 2,                                                               \
+         .initial = LARGE_ROWS},                                                        \
+        {                                                                               \
+            .name = "UNIT", .meaning = "who multiplies together",                       \
+            .values = {BY_WARP, BY_WARPGROUP}, .num_values = units, .initial = BY_WARP, \
+            .names = UNITS                                                              \
+        }                                                                               \
+    }
+
+#define TENSOR_CORE(title, kind, number, units, call, text) \
+    static sddmm_contender lab_##title = {                  \
+        .base = {.lab = 33,                                 \
+                 .after = 31,                               \
+                 .name = #title,                            \
+                 .summary = text,                           \
+                 .precision = kind,                         \
+                 .min_compute_capability = 80,              \
+                 .unit = UNIT_TENSOR_CORES,                 \
+                 .unsuited = unsuited,                      \
+                 .tunables = ROWS_AND_UNIT(units)},         \
+        .choose = choose<kind>,                             \
+        .estimate = estimate<kind>,                         \
+        .prepare = prepare<number>,                         \
+        call,                                               \
+        .update_values = update_values,                     \
+        .format_bytes = format_bytes,                       \
+        .release = release,                                 \
+    };                                                      \
     SDDMM_REGISTER(lab_##title)
 
-TENSOR_CORE(sddmm_tensor_core, PRECISION_FP32, float, .run = run,
+TENSOR_CORE(sddmm_tensor_core, PRECISION_FP32, float, 2, .run = run,
             "dense tiles on tensor cores, three products of tf32 for one of fp32")
-TENSOR_CORE(sddmm_tensor_core_fp16, PRECISION_FP16, __half, .run16 = multiply<__half>,
+TENSOR_CORE(sddmm_tensor_core_fp16, PRECISION_FP16, __half, 1, .run16 = multiply<__half>,
             "dense tiles on tensor cores, in fp16")
-TENSOR_CORE(sddmm_tensor_core_bf16, PRECISION_BF16, __nv_bfloat16, .run16 = multiply<__nv_bfloat16>,
-            "dense tiles on tensor cores, in bf16")
+TENSOR_CORE(sddmm_tensor_core_bf16, PRECISION_BF16, __nv_bfloat16, 1,
+            .run16 = multiply<__nv_bfloat16>, "dense tiles on tensor cores, in bf16")

@@ -17,7 +17,7 @@
 
 constexpr int STEP_BYTES = 128, PIECE = 16, PIECES = STEP_BYTES / PIECE;
 constexpr int WARP_ROWS = 32; /* of a tile, that a warp multiplies with a strip of its columns */
-constexpr int LEFTS = WARP_ROWS / CHUNK_ROWS, RIGHTS = STRIP_COLS / 8; /* operands of a warp */
+constexpr int CHUNKS = WARP_ROWS / CHUNK_ROWS, RIGHTS = STRIP_COLS / 8; /* operands of a warp */
 constexpr int TOGETHER = 4; /* operands of Y that are in registers at a time */
 template <class T> constexpr int STEP = STEP_BYTES / sizeof(T); /* features of a step */
 
@@ -76,15 +76,15 @@ static __device__ __forceinline__ void load_y(uint32_t (&words)[4], const char *
  * waits for its operands: an SM holds 16 of them, since each has no more than 64 sums a lane. */
 template <class T>
 static __device__ __forceinline__ void multiply_step(const char *x_rows, const char *y_rows,
-                                                     float (&sum)[LEFTS][RIGHTS][4])
+                                                     float (&sum)[CHUNKS][RIGHTS][4])
 {
     typedef operands<T> kind;
     uint32_t words[4];
 #pragma unroll
     for (int piece = 0; piece < PIECES; piece += 2) {
-        typename kind::left x[LEFTS];
+        typename kind::left x[CHUNKS];
 #pragma unroll
-        for (int i = 0; i < LEFTS; i++) {
+        for (int i = 0; i < CHUNKS; i++) {
             load_x(words, x_rows, i, piece);
             kind::make(x[i], words);
         }
@@ -98,7 +98,7 @@ static __device__ __forceinline__ void multiply_step(const char *x_rows, const c
                 kind::make(y[j + 1], words + 2);
             }
 #pragma unroll
-            for (int i = 0; i < LEFTS; i++)
+            for (int i = 0; i < CHUNKS; i++)
                 kind::multiply_add(&sum[i][first], x[i], y);
         }
     }

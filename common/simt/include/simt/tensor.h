@@ -19,6 +19,10 @@ void simt_mma(enum simt_mma_kind kind, float d[4], const uint32_t *a, const uint
  * row r of matrix i, in shared memory and 16-byte aligned. */
 void simt_ldmatrix(uint32_t *fragments, const void *row, int count, bool transposed);
 
+/* d = a * b, or d += a * b if `add`, of tf32 numbers: a warp's 16 rows of 64, and 64 columns. `b` describes 8 rows of
+ * B in shared memory, as device/wgmma.cuh makes it; d has 32 floats. Done at once, which hardware does not promise. */
+void simt_wgmma(float *d, const uint32_t *a, uint64_t b, bool add);
+
 /* Copies source_bytes from global to shared memory and zeroes the rest of `bytes` (4, 8 or 16) -
  * when the wait for it happens: a kernel that forgets the wait must see the old contents. */
 void simt_async_copy_start(void *shared, const void *global, int bytes, int source_bytes);

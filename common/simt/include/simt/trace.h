@@ -16,6 +16,7 @@
 #define simt_store_relaxed simt_traced_store_relaxed
 #define simt_mma simt_traced_mma
 #define simt_ldmatrix simt_traced_ldmatrix
+#define simt_wgmma simt_traced_wgmma
 #define simt_async_copy_start simt_traced_async_copy_start
 #define simt_async_commit simt_traced_async_commit
 #define simt_async_wait simt_traced_async_wait
