@@ -15,7 +15,7 @@ FNR == 1 { csv_columns($0, column); next }
     }
     commits[cell[column["commit"]]] = 1
     if (cell[column["contender"]] ~ /\(dense\)$/) {
-        if (!(problem in dense) || ms < dense[problem]) dense[problem] = ms
+        if (!(problem in dense) || ms < dense[problem]) { dense[problem] = ms; name[problem] = cell[column["contender"]] }
     } else if (cell[column["lab"]] + 0) {
         count++
         own[count] = ms
@@ -36,6 +36,8 @@ END {
         r = dense[of[i]] / own[i]
         logs[g] += log(r)
         cases[g]++
+        if (!(of[i] in counted)) { fastest[name[of[i]]]++; all++ }
+        counted[of[i]] = 1
         if (r > 1) ahead[g]++
         if (!(g in least) || r < least[g]) { least[g] = r; least_at[g] = shape[i] }
         if (!(g in most) || r > most[g]) { most[g] = r; most_at[g] = shape[i] }
@@ -49,4 +51,6 @@ END {
         printf "| %s | **%.2f** | %d of %d | %.2f (%s) | %.2f (%s) |\n", g, exp(logs[g] / cases[g]),
             ahead[g], cases[g], least[g], least_at[g], most[g], most_at[g]
     }
+    for (who in fastest) share[sprintf("%s in %d", who, fastest[who])] = 1
+    if (all) printf "\nThe fastest dense product of the %d problems: %s.\n", all, sorted(share, "")
 }

@@ -68,6 +68,15 @@ function fastest(key, of,    i, who, name) {
 
 function show(ms) { return sprintf(ms < 1 ? "%.4f" : ms < 100 ? "%.3f" : "%.1f", ms) }
 
+# Who is missing: without rows of others the first place says little.
+function print_absent(    i, there) {
+    for (i = 1; i <= num_contenders; i++) there[kind[order[i]]] = 1
+    if ("rival" in there) return
+
+    print "\n" ("vendor" in there ? "Beside the labs only the vendor's library is on it" : "Only the labs are on it") \
+        ": there are no rows of other rivals yet (`make leaderboard RIVAL_ROWS=FOLDER`)."
+}
+
 function print_cases(N,    i, key, lab, lab_ms, vendor, others, rival) {
     printf "\n%s = %s\n\n| graph | fastest | best lab | best of the vendor | best rival | lab over the others |\n",
         width_of(table_operation), N
@@ -118,6 +127,7 @@ END {
         exit 3
     }
     printf "%s; fp32, warm L2, median ms.\n", device
+    print_absent()
     for (w = 1; w <= num_widths; w++) print_cases(widths[w])
     print_standings()
 }

@@ -3,7 +3,8 @@
  * propose: cublasGemmEx takes the first of a list, and that is not always the fastest.
  *
  * prepare runs each of the first LISTED on operands of the problem's shape, with a cold L2 cache, and
- * keeps the fastest; results name its place in the list. --set ALGORITHM=3 takes the third.
+ * keeps the fastest; results name its place in the list. --set ALGORITHM=3 takes the third. B comes in both
+ * layouts, as in cublas.c.
  * Source: the cuBLAS documentation of cublasLtMatmul and cublasLtMatmulAlgoGetHeuristic, CUDA 12, 13.
  */
 #include "baselines/cublas_status.h"
@@ -24,6 +25,7 @@ typedef struct lt_state {
     cublasLtMatmulAlgo_t algorithm; /* the one that is used */
     int listed;
     void *d_A, *d_workspace;
+    void *d_B; /* cols x N, column-major; NULL: run takes B as it is */
 } lt_state;
 
 /* What is only needed to try algorithms. */
@@ -43,12 +45,14 @@ static void release(spmm_plan *plan)
     if (s->product) cublasLtMatmulDescDestroy(s->product);
     if (s->handle) cublasLtDestroy(s->handle);
     cudaFree(s->d_A);
+    cudaFree(s->d_B);
     cudaFree(s->d_workspace);
     free(s);
     plan->state = NULL;
 }
 
-/* By columns, as the library stores: the row-major A, B and C are their transposes, C' = B' A'. */
+/* By columns, as the library stores: the row-major A, B and C are their transposes, C' = B' A'. A
+ * column-major B is none, and the descriptor transposes it. */
 static cudaError_t multiply(const lt_state *s, const cublasLtMatmulAlgo_t *algorithm, const void *B,
                             void *C, cudaStream_t stream)
 {
@@ -61,7 +65,12 @@ static cudaError_t multiply(const lt_state *s, const cublasLtMatmulAlgo_t *algor
 static cudaError_t run16(const spmm_plan *plan, const void *B, void *C, cudaStream_t stream)
 {
     const lt_state *s = plan->state;
-    return multiply(s, &s->algorithm, B, C, stream);
+    return multiply(s, &s->algorithm, dense_wants_columns(plan) ? s->d_B : B, C, stream);
+}
+
+static cudaError_t rebind(spmm_plan *plan, const void *B)
+{
+    return dense_by_columns(plan, B, &((lt_state *)plan->state)->d_B);
 }
 
 /* ---- the list ---------------------------------------------------------------------------------- */
@@ -72,11 +81,17 @@ static cudaError_t list_algorithms(const spmm_plan *plan, lt_state *s)
     const size_t workspace = WORKSPACE_BYTES;
     const cudaDataType type =
         plan->contender->base.precision == PRECISION_FP16 ? CUDA_R_16F : CUDA_R_16BF;
+    const bool columns = dense_wants_columns(plan);
+    const cublasOperation_t transposed = CUBLAS_OP_T;
     cublasLtMatmulPreference_t preference = NULL;
     cudaError_t error;
     CUBLAS_TRY(cublasLtCreate(&s->handle));
     CUBLAS_TRY(cublasLtMatmulDescCreate(&s->product, CUBLAS_COMPUTE_32F, CUDA_R_32F));
-    CUBLAS_TRY(cublasLtMatrixLayoutCreate(&s->B, type, N, cols, (int64_t)N));
+    if (columns)
+        CUBLAS_TRY(cublasLtMatmulDescSetAttribute(s->product, CUBLASLT_MATMUL_DESC_TRANSA,
+                                                  &transposed, sizeof transposed));
+    CUBLAS_TRY(cublasLtMatrixLayoutCreate(&s->B, type, columns ? cols : N, columns ? N : cols,
+                                          (int64_t)(columns ? cols : N)));
     CUBLAS_TRY(cublasLtMatrixLayoutCreate(&s->A, type, cols, rows, (int64_t)cols));
     CUBLAS_TRY(cublasLtMatrixLayoutCreate(&s->C, type, N, rows, (int64_t)N));
     CUBLAS_TRY(cublasLtMatmulPreferenceCreate(&preference));
@@ -174,25 +189,27 @@ static cudaError_t prepare(spmm_plan *plan)
     return error;
 }
 
-#define PRODUCT(kind, factor)                                              \
-    {                                                                      \
-        .base = {.name = "cuBLASLt (dense)",                               \
-                 .precision = PRECISION_##kind,                            \
-                 .min_compute_capability = 80,                             \
-                 .unit = UNIT_TENSOR_CORES,                                \
-                 .dense = true,                                            \
-                 .bound_factor = factor,                                   \
-                 .unsuited = dense_unsuited,                               \
-                 .tunables = {{"ALGORITHM",                                \
-                               "place in cuBLASLt's list; 0: the fastest", \
-                               {0, 1, 2, 3, 4, 5, 6, 7},                   \
-                               LISTED + 1}}},                              \
-        .prepare = prepare, .run16 = run16, .release = release             \
+#define PRODUCT(title, again, kind, factor)                                     \
+    {                                                                           \
+        .base = {.name = title " (dense)",                                      \
+                 .precision = PRECISION_##kind,                                 \
+                 .min_compute_capability = 80,                                  \
+                 .unit = UNIT_TENSOR_CORES,                                     \
+                 .dense = true,                                                 \
+                 .bound_factor = factor,                                        \
+                 .unsuited = dense_unsuited,                                    \
+                 .tunables = {{"ALGORITHM",                                     \
+                               "place in cuBLASLt's list; 0: the fastest",      \
+                               {0, 1, 2, 3, 4, 5, 6, 7},                        \
+                               LISTED + 1}}},                                   \
+        .prepare = prepare, .rebind = again, .run16 = run16, .release = release \
     }
 
 static spmm_contender products[] = {
-    PRODUCT(FP16, FP16_SUMS_ROUNDED),
-    PRODUCT(BF16, BF16_SUMS_ROUNDED),
+    PRODUCT("cuBLASLt", NULL, FP16, FP16_SUMS_ROUNDED),
+    PRODUCT("cuBLASLt", NULL, BF16, BF16_SUMS_ROUNDED),
+    PRODUCT("cuBLASLt" DENSE_COLUMNS, rebind, FP16, FP16_SUMS_ROUNDED),
+    PRODUCT("cuBLASLt" DENSE_COLUMNS, rebind, BF16, BF16_SUMS_ROUNDED),
 };
 
 __attribute__((constructor)) static void register_cublas_lt(void)

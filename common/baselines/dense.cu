@@ -55,3 +55,27 @@ cudaError_t dense_from_csr(const spmm_plan *plan, void **d_dense)
         return fill<float>(A, A->d_values, d_dense);
     }
 }
+
+/* Copies bits, whatever number they make: a thread for each element of the copy at a time. */
+template <class T>
+static __global__ void by_columns_kernel(const T *from, int rows, int columns, T *to)
+{
+    const size_t count = (size_t)rows * columns, stride = (size_t)gridDim.x * blockDim.x;
+    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride)
+        to[i] = from[i % rows * columns + i / rows];
+}
+
+cudaError_t dense_by_columns(const spmm_plan *plan, const void *B, void **d_columns)
+{
+    constexpr int BLOCKS = 1024, THREADS = 256;
+    const size_t element = precision_format(plan->contender->base.precision)->bytes;
+    const int rows = plan->A.cols, columns = plan->N;
+    if (!*d_columns) CUDA_TRY(cudaMalloc(d_columns, (size_t)rows * columns * element));
+    if (element == sizeof(uint32_t))
+        by_columns_kernel<<<BLOCKS, THREADS>>>((const uint32_t *)B, rows, columns,
+                                               (uint32_t *)*d_columns);
+    else
+        by_columns_kernel<<<BLOCKS, THREADS>>>((const uint16_t *)B, rows, columns,
+                                               (uint16_t *)*d_columns);
+    return cudaGetLastError();
+}

@@ -79,15 +79,15 @@ __global__ void read_kernel(const float4 *data, size_t count, int reads, float *
     if (sum == 0.12345f) *sink = sum; /* never true: keeps the loads */
 }
 
-/* Each group of LANES lanes fetches pseudo-random rows of LANES float4, eight in flight. Rows come
- * from a multiplicative generator in registers, so that nothing but the rows is read. */
-template <int LANES>
-__global__ void gather_kernel(const float4 *__restrict__ rows, unsigned num_rows, int fetches,
-                              float *sink)
+/* Each group of LANES lanes fetches pseudo-random rows of `vectors` float4, IN_FLIGHT at a time: of each row
+ * its LANES float4 from `first` on. Rows come from a multiplicative generator in registers, so that nothing
+ * but the rows is read. */
+template <int LANES, int IN_FLIGHT>
+__global__ void gather_kernel(const float4 *__restrict__ rows, unsigned num_rows, int vectors,
+                              int first, int fetches, float *sink)
 {
-    constexpr int IN_FLIGHT = 8;
     const unsigned group = (blockIdx.x * blockDim.x + threadIdx.x) / LANES;
-    const unsigned lane = threadIdx.x % LANES;
+    const unsigned lane = first + threadIdx.x % LANES;
     unsigned state = group * 2654435761u + 12345u;
     float4 sum = make_float4(0, 0, 0, 0);
     for (int i = 0; i < fetches; i += IN_FLIGHT) {
@@ -96,7 +96,7 @@ __global__ void gather_kernel(const float4 *__restrict__ rows, unsigned num_rows
         for (int u = 0; u < IN_FLIGHT; u++) {
             state = state * 1664525u + 1013904223u;
             const unsigned row = __umulhi(state, num_rows);
-            got[u] = __ldg(&rows[(size_t)row * LANES + lane]);
+            got[u] = __ldg(&rows[(size_t)row * vectors + lane]);
         }
 #pragma unroll
         for (int u = 0; u < IN_FLIGHT; u++) {
@@ -152,26 +152,57 @@ template <enum tensor_product P> __global__ void mma_kernel(int rounds, float *s
 
 /* ---- measurements ---------------------------------------------------------------------------- */
 
-/* Rows of LANES float4 out of spans from 4 MB to `largest`. */
+/* Where rows lie, and how fast they were gathered at best so far. */
+typedef struct gather_trial {
+    const float4 *d_data;
+    size_t span; /* bytes */
+    int vectors; /* float4 of a row */
+    double gbs;
+} gather_trial;
+
+/* Gathers the rows in slices of LANES float4: the same part of all rows before the next part. */
+template <int LANES, int IN_FLIGHT> static cudaError_t try_gather(gather_trial *t, float *d_sink)
+{
+    const int blocks = device_facts_get()->sms * 16, fetches = 512;
+    const unsigned num_rows = (unsigned)(t->span / (t->vectors * sizeof(float4)));
+    double ms;
+    CUDA_TRY(least_ms(
+        [&] {
+            for (int first = 0; first < t->vectors; first += LANES)
+                gather_kernel<LANES, IN_FLIGHT>
+                    <<<blocks, THREADS>>>(t->d_data, num_rows, t->vectors, first, fetches, d_sink);
+        },
+        &ms));
+    const int slices = t->vectors / LANES;
+    const double bytes = (double)slices * blocks * THREADS * fetches * sizeof(float4);
+    t->gbs = fmax(t->gbs, bytes / ms * 1e-6);
+    return cudaSuccess;
+}
+
+/* More rows in flight hide more of the latency, and fewer leave room for more warps. */
+template <int LANES> static cudaError_t try_depths(gather_trial *t, float *d_sink)
+{
+    CUDA_TRY((try_gather<LANES, 4>(t, d_sink)));
+    CUDA_TRY((try_gather<LANES, 8>(t, d_sink)));
+    return try_gather<LANES, 16>(t, d_sink);
+}
+
+/* Rows of LANES float4 out of spans from 4 MB to `largest`, in the fastest of several ways. L2 holds what of a row
+ * is needed for a while: of whole rows as much as of lines, however long the rows are, but of slices more
+ * rows. Kernels of the suite go over their columns so. A slice is a line of 128 bytes or more, for L2 holds
+ * lines. Out of the largest span rows come whole: its rate tells what memory delivers (limits_memory_gbs). */
 template <int LANES>
 static cudaError_t measure_gather(const float4 *d_data, size_t largest, float *d_sink,
                                   machine_limits *l)
 {
     static const int SPANS_MB[] = {4, 16, 32, 48, 64, 96, 128, 256, 512, 1024, 2048};
-    const int blocks = device_facts_get()->sms * 16, fetches = 512;
-    const double row_bytes = LANES * sizeof(float4);
     for (int span_mb : SPANS_MB) {
-        const size_t span = span_mb * MB;
-        double ms;
-        if (span > largest || l->num_gather == MAX_GATHER_POINTS) break;
-        CUDA_TRY(least_ms(
-            [&] {
-                gather_kernel<LANES>
-                    <<<blocks, THREADS>>>(d_data, (unsigned)(span / row_bytes), fetches, d_sink);
-            },
-            &ms));
-        const double bytes = (double)blocks * (THREADS / LANES) * fetches * row_bytes;
-        l->gather[l->num_gather++] = {row_bytes, (double)span, bytes / ms * 1e-6};
+        gather_trial t = {d_data, span_mb * MB, LANES, 0};
+        if (t.span > largest || l->num_gather == MAX_GATHER_POINTS) break;
+        CUDA_TRY(try_depths<LANES>(&t, d_sink));
+        if (LANES > 16 && t.span < largest) CUDA_TRY(try_depths<16>(&t, d_sink));
+        if (LANES > 8 && t.span < largest) CUDA_TRY(try_depths<8>(&t, d_sink));
+        l->gather[l->num_gather++] = {LANES * (double)sizeof(float4), (double)t.span, t.gbs};
     }
     return cudaSuccess;
 }

@@ -53,6 +53,9 @@ typedef struct spmm_contender {
     /* Optional. A has new values at the same address, and the pattern it had: brings a plan up to date
      * that keeps values of its own. Without it a plan needs nothing of the kind. */
     cudaError_t (*update_values)(spmm_plan *plan);
+    /* Optional, of rivals alone (lab 0): what a lab makes of B belongs to its run, and is timed. B is at
+     * another address, or has other contents: renews what a plan keeps of it. Called after prepare, too. */
+    cudaError_t (*rebind)(spmm_plan *plan, const void *B);
     /* Optional. Bytes of A as this plan stores it and run reads it, all of them in every run: the bound
      * of the time is made of them (see least in spmm.c). spmm_csr_bytes, where run reads the CSR arrays.
      * Without it: a contender without prepare has the CSR arrays alone; a dense one has rows * cols

@@ -3,7 +3,7 @@
 #
 # Options, as name=value before the files: N (the width), precision (fp32), l2 (warm), only (a pattern of matrices).
 # Who is timed: lab5, or a contender by its name; default and best, the vendor's sparse algorithms; dense, the
-# fastest dense product at full precision, and tf32, which rounds A and B.
+# fastest dense product at full precision, and tf32, the fastest that rounds A and B. B is in either layout.
 
 function is_wanted() {
     return get("flags") == "" && get("precision") == (precision ? precision : "fp32") && \
@@ -40,7 +40,7 @@ function problem_of(key, of_operation,    part) {
         ms = number("median_ms")
         timed(contender, 0)
         if (get("lab") + 0) timed("lab" get("lab"), 1)
-        else if (contender ~ /TF32/) timed("tf32", 0)
+        else if (contender ~ /TF32/) timed("tf32", 1)
         else if (contender ~ /\(dense\)$/) timed("dense", 1)
         if (get("lab") + 0 > last_lab) last_lab = get("lab") + 0
         if (contender == get("vendor_default")) timed("default", 0)
@@ -98,6 +98,14 @@ function compare(of, over, of_kind, of_width,    i, key, ratio, logs) {
     }
     geomean = cases ? exp(logs / cases) : 0
     return cases
+}
+
+# The contender behind a time of `dense` or `tf32`, as short as it is plain here: SGEMM column-major B.
+function dense_name(key, who,    name) {
+    name = contender_of[key, who]
+    sub(/^cuBLAS */, "", name)
+    sub(/ *\(dense\)$/, "", name)
+    return name
 }
 
 # A ratio of times, and who is behind where it is below 1.

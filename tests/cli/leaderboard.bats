@@ -47,6 +47,22 @@ END
     [[ $output != *elsewhere* ]]
 }
 
+@test "without rows of others it says that only the vendor is on it" {
+    alone="Beside the labs only the vendor's library is on it: there are no rows of other rivals yet"
+    run -0 scripts/leaderboard "$rows"
+    [[ $output == *"$alone"* ]]
+    # A rival without a right time of these cases is not on it either.
+    printf 'N,median_ms,contender,dataset,device,status\n64,1,elsewhere,a,GPU,ok\n32,1,bad,a,GPU,wrong\n' >"$rivals/none.csv"
+    run -0 scripts/leaderboard "$rows" "$rivals"
+    [[ $output == *"$alone"* ]]
+    printf 'N,median_ms,contender,dataset,device\n32,9,slow,a,GPU\n' >"$rivals/slow.csv"
+    run -0 scripts/leaderboard "$rows" "$rivals"
+    [[ $output != *"is on it"* && $output == *"| slow |"* ]]
+    sed -i /cuSPARSE/d "$rows"
+    run -0 scripts/leaderboard "$rows"
+    [[ $output == *"Only the labs are on it: there are no rows of other rivals yet"* ]]
+}
+
 @test "what was measured elsewhere, of other data, or without a time's column is refused" {
     printf 'contender,dataset,N,device,median_ms\nfar,a,32,TPU,1\n' >"$rivals/far.csv"
     run -3 --separate-stderr scripts/leaderboard "$rows" "$rivals"

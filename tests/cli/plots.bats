@@ -83,6 +83,29 @@ sddmm_rows() {
     }'
 }
 
+@test "a figure's line of dense products is that of the faster layout of B" {
+    # The lab is ahead of the first layout everywhere, and of the second from 75 % on.
+    awk 'BEGIN {
+        print "operation,lab,contender,precision,dataset,origin,rows,cols,nnz,N,device,driver,toolkit,commit,flags,l2," \
+            "median_ms,status,vendor_best,vendor_default"
+        for (zeros = 50; zeros <= 90; zeros += 10) {
+            row("99,open", 5 - zeros / 25); row("0,X", 9)
+            row("0,cuBLAS SGEMM (dense)", 4); row("0,cuBLAS SGEMM TF32 (dense)", 0.1)
+        }
+    }
+    function row(who, ms) {
+        print "spmm," who ",fp32,sweep-" zeros ",generated,100,100," 10000 - 100 * zeros ",32,GPU,1.2,3.4,c0ffee,,warm," ms ",ok,X,X"
+    }' >"$results/spmm-sparsity.csv"
+    run -0 scripts/plots "$results" "$figures" sparsity
+    grep -qF 'lab 99: 50 %, the least / never' "$figures/sparsity.svg"
+    run ! grep -qF 'the faster layout' "$figures/sparsity.svg"
+    sed -n 's/SGEMM (dense),\(.*\),4,ok/SGEMM column-major B (dense),\1,2,ok/p' "$results/spmm-sparsity.csv" >"$BATS_TEST_TMPDIR/more"
+    cat "$BATS_TEST_TMPDIR/more" >>"$results/spmm-sparsity.csv"
+    run -0 scripts/plots "$results" "$figures" sparsity
+    grep -qF 'lab 99: 75 % / never' "$figures/sparsity.svg"
+    grep -qF 'the faster layout' "$figures/sparsity.svg"
+}
+
 @test "SDDMM: beside SpMM of the same width, and which lab wins at which density" {
     sddmm_rows sddmm >"$results/sddmm.csv"
     sddmm_rows sddmm | grep -v ',32,GPU' >"$results/sddmm-sparsity.csv"

@@ -47,6 +47,41 @@ END
     diff tests/cli/golden/report.md "$page/report.md"
 }
 
+@test "of dense products with B in either layout the fastest counts, and is named" {
+    dense() { row lab=0 contender="$1" prepare_ms=1 median_ms="$2"; }
+    {
+        dense 'cuBLAS SGEMM column-major B (dense)' 1.6
+        dense 'cuBLAS SGEMM TF32 column-major B (dense)' 0.7
+    } >>"$rows/spmm.csv"
+    report <<<'{{table cases of=lab10 spmm.csv: Cases.}}
+{{table speedups labs=10 dense=1 spmm.csv: Labs.}}'
+    [ "$status" -eq 0 ]
+    grep -qF '| 4000 (B) | 1600 (SGEMM column-major B) | 500 (SGEMM TF32) | 6.00 | 4.00 | 1.60 |' "$page/report.md"
+    grep -q '^| 10 | graphs |.*| 1[.]60 | 1 |$' "$page/report.md"
+    # In another order of rows the same.
+    dense 'cuBLAS SGEMM TF32 column-major B (dense)' 0.3 >>"$rows/spmm.csv"
+    dense 'cuBLAS SGEMM TF32 (dense)' 0.5 >>"$rows/spmm.csv"
+    report <<<'{{table cases of=lab10 spmm.csv: Cases.}}'
+    grep -qF '| 300 (SGEMM TF32 column-major B) |' "$page/report.md"
+}
+
+@test "the table of pruned weights names the dense products that were the fastest" {
+    llm() { row lab="$1" contender="$2" dataset="llm.$3-random-0.5" l2=cold precision=fp16 N=16 median_ms="$4"; }
+    {
+        head -n 1 tests/cli/golden/report.csv
+        llm 20 lane 64x64 1
+        llm 0 'cuBLASLt (dense)' 64x64 3
+        llm 0 'cuBLASLt column-major B (dense)' 64x64 2
+        llm 20 lane 32x32 1
+        llm 0 'cuBLASLt (dense)' 32x32 1.5
+        llm 0 'cuBLAS GemmEx column-major B (dense)' 32x32 4
+        llm 0 'cuBLASLt (dense)' 8x8 1 # beside no lab
+    } >"$BATS_TEST_TMPDIR/llm.csv"
+    run -0 scripts/dense-table "$BATS_TEST_TMPDIR/llm.csv"
+    [[ $output == *"| **1.73** | 2 of 2 | 1.50 (32x32) | 2.00 (64x64) |"* ]]
+    [[ $output == *"The fastest dense product of the 2 problems: cuBLASLt (dense) in 1, cuBLASLt column-major B (dense) in 1."* ]]
+}
+
 @test "a lab at all its widths beside another, matrix by matrix" {
     # timed LAB DATASET N MS; without MS the lab ran out of memory.
     timed() { row lab="$1" contender="of $1" dataset="$2" N="$3" median_ms="$4" status="$([ "$4" ] && echo ok || echo oom)"; }

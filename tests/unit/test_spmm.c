@@ -350,6 +350,79 @@ static void least_by_hand(void **state)
     p.operation->destroy(&p);
 }
 
+/* ---- what a rival keeps of B ------------------------------------------------------------------- */
+
+static struct {
+    int times;
+    const void *B;
+    cudaError_t answer;
+} bound;
+
+static cudaError_t note_B(spmm_plan *plan, const void *B)
+{
+    (void)plan;
+    bound.times++;
+    bound.B = B;
+    return bound.answer;
+}
+
+static cudaError_t run_nothing(const spmm_plan *plan, const float *B, float *C, cudaStream_t stream)
+{
+    (void)plan, (void)B, (void)C, (void)stream;
+    return cudaSuccess;
+}
+
+/* Its rebind is called after prepare and with each further B; what it says, prepare or the next run says. */
+static void rivals_keep_B(void **state)
+{
+    (void)state;
+    csr_matrix A = random_matrix(5, 10, 12, 30, true);
+    problem p;
+    create(&p, &A, 3, 1);
+    spmm_contender c = {.prepare = prepare_nothing, .rebind = note_B, .run = run_nothing};
+    float first, other;
+    void *inputs[4] = {[B_DENSE] = &first}, *outputs[1] = {NULL}, *instance;
+    int tuning[MAX_TUNABLES] = {0};
+    const operation *op = p.operation;
+    memset(&bound, 0, sizeof bound);
+    assert_int_equal(op->prepare(&c.base, &p, inputs, tuning, &instance), cudaSuccess);
+    assert_true(bound.times == 1 && bound.B == &first);
+    op->rebind(instance, inputs); /* the same address, whose contents may be others */
+    assert_true(bound.times == 2 && bound.B == &first);
+    inputs[B_DENSE] = &other;
+    bound.answer = cudaErrorMemoryAllocation;
+    op->rebind(instance, inputs);
+    assert_true(bound.times == 3 && bound.B == &other);
+    assert_int_equal(op->run(instance, outputs, 0), cudaErrorMemoryAllocation);
+    bound.answer = cudaSuccess;
+    op->rebind(instance, inputs);
+    assert_int_equal(op->run(instance, outputs, 0), cudaSuccess);
+    op->release(instance);
+    bound.answer = cudaErrorNotSupported;
+    assert_int_equal(op->prepare(&c.base, &p, inputs, tuning, &instance), cudaErrorNotSupported);
+    p.operation->destroy(&p);
+    csr_free(&A);
+}
+
+/* It could do its product there, where no clock runs. */
+static void labs_keep_nothing_of_B(void **state)
+{
+    (void)state;
+    csr_matrix A = random_matrix(5, 10, 12, 30, true);
+    problem p;
+    create(&p, &A, 3, 1);
+    spmm_contender c = {.base.lab = 1, .prepare = prepare_nothing, .rebind = note_B};
+    void *inputs[4] = {NULL}, *instance;
+    int tuning[MAX_TUNABLES] = {0};
+    memset(&bound, 0, sizeof bound);
+    assert_int_equal(p.operation->prepare(&c.base, &p, inputs, tuning, &instance), cudaSuccess);
+    p.operation->rebind(instance, inputs);
+    assert_int_equal(bound.times, 0);
+    p.operation->release(instance);
+    p.operation->destroy(&p);
+    csr_free(&A);
+}
+
 /* ---- what is refused ------------------------------------------------------------------------- */
 
 static void assert_refuses(const csr_matrix *A, int N, enum status status, const char *fragment)
@@ -613,6 +686,8 @@ int main(void)
         cmocka_unit_test(offsets_must_fit_32_bits),
         cmocka_unit_test(inputs_must_fit_the_memory),
         cmocka_unit_test(tunables_are_chosen),
+        cmocka_unit_test(rivals_keep_B),
+        cmocka_unit_test(labs_keep_nothing_of_B),
         cmocka_unit_test(contenders_are_sorted),
         cmocka_unit_test(narrow_inputs),
         cmocka_unit_test(narrow_bound),
