@@ -64,7 +64,7 @@ clean: ## Remove everything that was built
 	$(Q)rm -rf $(BUILD) $(LABS) labstat
 
 include mk/measure.mk              # goals that want a GPU
--include mk/report.mk mk/grader.mk # the report's and the staff's: a student's tree has neither
+-include mk/report.mk mk/grader.mk mk/attack.mk # the report's and the staff's: a student's tree has none of them
 
 # The folder of the lab.mk that asks.
 here = $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))

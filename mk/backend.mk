@@ -45,7 +45,7 @@ DEPS = -MMD -MP
 CFLAGS_ALL := -std=c11 -D_GNU_SOURCE $(OPTIMISE) -g $(WARN) -fopenmp -ffp-contract=off $(INCLUDES)
 # A designated initialiser leaves the other members zero, and means to.
 CXX_WARN := $(WARN) -Wno-missing-field-initializers
-LDLIBS_ALL := -fopenmp -larchive -lm -lpthread
+LDLIBS_ALL := -fopenmp -larchive -lz -lm -lpthread
 
 ifeq ($(BACKEND),cuda)
 NVCC := $(CUDA_HOME)/bin/nvcc

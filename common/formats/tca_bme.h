@@ -75,6 +75,15 @@ static inline int64_t tca_bme_bytes(const tca_bme *m)
            (repeats ? 4 * ((int64_t)m->rows + 1) + 6 * repeats : 0);
 }
 
+/* Whether the bits for elements that are not stored are too many: more than 4 times the bytes of CSR
+ * with 16-bit values, and more than 16 MB, which take no time. Or more than 2 GiB in any case. */
+static inline bool tca_bme_unsuited(int64_t rows, int64_t cols, int64_t nnz)
+{
+    const double bitmaps = (double)rows * (double)cols / 8;
+    const double csr = 4 * ((double)rows + 1) + 6 * (double)nnz;
+    return bitmaps > 0x1p31 || (bitmaps > 0x1p24 && bitmaps > 4 * csr);
+}
+
 /* ---- on the host (tca_bme_host.c): plain, one thread, what the device's is held against ---------- */
 
 /* Encodes the pattern of A with values[A->nnz]. STATUS_MEMORY, also where 32 bits do not count the

@@ -56,6 +56,7 @@ enum status bench_widen(bench *b, size_t num_sides, error_text *error)
                        .stats = b->stats,
                        .width = b->width,
                        .seed = random_substream(b->secret, b->num_sides),
+                       .whole = b->whole,
                        .precision = b->precision};
         status = b->operation->create(p, error);
         if (status == STATUS_OK) b->num_sides++;
@@ -63,11 +64,12 @@ enum status bench_widen(bench *b, size_t num_sides, error_text *error)
     return status;
 }
 
-enum status bench_open(bench *b, const operation *op, csr_matrix *A, int width,
-                       enum precision precision, int num_sides, uint64_t secret, error_text *error)
+/* Takes A over for a bench of this kind, and makes its sides. */
+static enum status open_as(bench *b, const bench *kind, csr_matrix *A, int num_sides,
+                           error_text *error)
 {
-    *b =
-        (bench){.operation = op, .A = *A, .width = width, .precision = precision, .secret = secret};
+    *b = *kind;
+    b->A = *A;
     *A = (csr_matrix){0};
     enum status status = row_stats_compute(&b->A, &b->stats, error);
     if (status == STATUS_OK) status = bench_widen(b, num_sides, error);
@@ -85,6 +87,23 @@ enum status bench_open(bench *b, const operation *op, csr_matrix *A, int width,
     }
     if (status != STATUS_OK) bench_close(b);
     return status;
+}
+
+enum status bench_open(bench *b, const operation *op, csr_matrix *A, int width,
+                       enum precision precision, int num_sides, uint64_t secret, error_text *error)
+{
+    const bench kind = {.operation = op, .width = width, .precision = precision, .secret = secret};
+    return open_as(b, &kind, A, num_sides, error);
+}
+
+enum status bench_open_whole(bench *b, const operation *op, csr_matrix *A, int width,
+                             enum precision precision, uint64_t secret, error_text *error)
+{
+    const bench kind = {
+        .operation = op, .width = width, .precision = precision, .secret = secret, .whole = true};
+    if (op->exact_in_whole_numbers) return open_as(b, &kind, A, 1, error);
+    csr_free(A);
+    return fail(error, STATUS_SKIPPED, "%s is not exact in whole numbers", op->name);
 }
 
 size_t bench_slot_bytes(const bench *b)

@@ -19,6 +19,7 @@ typedef struct bench {
     row_stats stats;
     int width;
     enum precision precision;
+    bool whole; /* of whole numbers: see problem.whole */
     int num_sides;
     problem sides[MAX_SIDES];        /* alike but for their dense inputs */
     reference references[MAX_SIDES]; /* computed when first needed */
@@ -35,6 +36,9 @@ typedef struct bench {
 /* Takes A over, also on failure. */
 enum status bench_open(bench *b, const operation *op, csr_matrix *A, int width,
                        enum precision precision, int num_sides, uint64_t secret, error_text *error);
+/* The same of one side, of whole numbers. STATUS_SKIPPED: there is no such problem. */
+enum status bench_open_whole(bench *b, const operation *op, csr_matrix *A, int width,
+                             enum precision precision, uint64_t secret, error_text *error);
 void bench_close(bench *b);
 
 /* Bytes of what a slot has of its own: inputs that vary, and outputs. Of two sides or more. */

@@ -76,8 +76,18 @@ static bool batches(bench *b, remote *r, uint64_t secret)
     return true;
 }
 
-static bool try_one(const attempt *a, remote *r, const trial *t, enum precision precision,
-                    const char *settings, bool in_batches, uint64_t secret, found *f)
+/* One run on whole numbers, whose sums are exact. */
+static bool whole_run(bench *b, remote *r)
+{
+    double ms;
+    const int first = 0;
+    return bench_run(b, r, &first, 1, &ms, NULL) && bench_check(b, r, 0, 0);
+}
+
+enum way { SINGLE_RUNS, WHOLE_NUMBERS, BATCHES };
+
+static bool try_way(const attempt *a, remote *r, const trial *t, enum precision precision,
+                    const char *settings, enum way way, uint64_t secret, found *f)
 {
     const operation *op = t->test->operation;
     csr_matrix A;
@@ -85,19 +95,33 @@ static bool try_one(const attempt *a, remote *r, const trial *t, enum precision 
     error_text error;
     enum status status = test_input_make(t->spec, secret, &A, &error);
     if (status == STATUS_OK)
-        status =
-            bench_open(&b, op, &A, t->width, precision, in_batches ? BATCH : SIDES, secret, &error);
+        status = way == WHOLE_NUMBERS
+                     ? bench_open_whole(&b, op, &A, t->width, precision, secret, &error)
+                     : bench_open(&b, op, &A, t->width, precision, way == BATCHES ? BATCH : SIDES,
+                                  secret, &error);
+    if (status == STATUS_SKIPPED && way == WHOLE_NUMBERS) return true;
     if (status != STATUS_OK) {
         *f = found_of(NAN, "%s: %.400s", t->spec, error.text);
         return false;
     }
     const bool right = bench_prepare(&b, r, a->lab, settings) &&
-                       (in_batches ? batches(&b, r, secret) : single_runs(&b, r, secret));
+                       (way == BATCHES         ? batches(&b, r, secret)
+                        : way == WHOLE_NUMBERS ? whole_run(&b, r)
+                                               : single_runs(&b, r, secret));
     bench_close(&b);
     if (!right)
-        *f = found_of(0, "%s, %s = %d, %s: %s", test_input_name(t->spec), op->width, t->width,
-                      precision_name(precision), r->why);
+        *f = found_of(0, "%s, %s = %d, %s%s: %s", test_input_name(t->spec), op->width, t->width,
+                      precision_name(precision), way == WHOLE_NUMBERS ? ", whole numbers" : "",
+                      r->why);
     return right;
+}
+
+static bool try_one(const attempt *a, remote *r, const trial *t, enum precision precision,
+                    const char *settings, bool in_batches, uint64_t secret, found *f)
+{
+    if (in_batches) return try_way(a, r, t, precision, settings, BATCHES, secret, f);
+    return try_way(a, r, t, precision, settings, SINGLE_RUNS, secret, f) &&
+           try_way(a, r, t, precision, settings, WHOLE_NUMBERS, secret, f);
 }
 
 static found correct(const attempt *a, const test *t, bool in_batches)

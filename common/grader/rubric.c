@@ -53,12 +53,15 @@ static enum status find_operation(const char *name, const char *where, const ope
                          known);
 }
 
+enum { MOST_POINTS = 1000 };
+
 static bool take_test(rubric *p, const operation *op, char **word, int count, int line)
 {
     char *end;
     test t = {
         .operation = op, .points = strtod(word[0], &end), .num_words = count - 2, .line = line};
-    if (*end || t.points < 0 || count < 2 || p->num_tests == MAX_TESTS) return false;
+    const bool sensible = t.points >= 0 && t.points <= MOST_POINTS; /* which no NaN is */
+    if (*end || !sensible || count < 2 || p->num_tests == MAX_TESTS) return false;
     while (t.kind < TEST_KINDS && strcmp(TEST_NAMES[t.kind], word[1]) != 0)
         t.kind++;
     if (t.kind == TEST_KINDS || t.num_words < WORDS[t.kind][0] || t.num_words > WORDS[t.kind][1])

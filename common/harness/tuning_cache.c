@@ -58,12 +58,25 @@ bool tuning_recall(const workbench *w, const contender *c, int *tuning)
     return found;
 }
 
+/* A program that was killed may have left half a line, which must not swallow the next one. Asked with
+ * a stream of its own: one that reads and appends writes its line in pieces. */
+static bool ends_in_half_a_line(const char *path)
+{
+    FILE *in = fopen(path, "r");
+    if (!in) return false;
+    const bool half = fseek(in, -1, SEEK_END) == 0 && fgetc(in) != '\n';
+    fclose(in);
+    return half;
+}
+
 void tuning_remember(const workbench *w, const contender *c, const int *tuning)
 {
     char path[4096], key[KEY_BYTES];
     if (cache_path(CACHE_FILE, path, sizeof path, NULL) != STATUS_OK) return;
+    const bool half = ends_in_half_a_line(path);
     FILE *out = fopen(path, "a");
     if (!out) return;
+    if (half) fputc('\n', out);
     cache_key(w, c, key);
     fputs(key, out);
     for (int i = 0; i < contender_num_tunables(c); i++)

@@ -538,7 +538,7 @@ static bool start_over(workbench *w)
 bool workbench_inspect(workbench *w, const contender *c, const int *tuning, outcome *out)
 {
     const instruments *all = instruments_here();
-    trial t = {.w = w, .op = c->operation, .out = out};
+    trial t = {.w = w, .op = c->operation, .reference = &w->reference, .out = out};
     char text[sizeof((finding *)0)->text];
     *out = (outcome){.prepare_ms = NAN, .timing = NOT_TIMED};
     memcpy(out->tuning, tuning, contender_num_tunables(c) * sizeof *tuning);

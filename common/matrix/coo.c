@@ -145,6 +145,7 @@ enum status csr_from_coo(coo_list *list, int64_t rows, int64_t cols, csr_matrix 
 {
     *A = (csr_matrix){0};
     enum status status = check_coordinates(list, rows, cols, source, error);
+    if (status == STATUS_OK) status = csr_check_side("rows", rows, list->count, source, error);
     if (status != STATUS_OK) goto cleanup;
     status =
         rows_ascend(list) ? adopt(list, rows, cols, A, error) : scatter(list, rows, cols, A, error);

@@ -21,6 +21,17 @@ static enum status check_sizes(int64_t rows, int64_t cols, int64_t nnz, error_te
     return STATUS_OK;
 }
 
+enum status csr_check_side(const char *side, int64_t count, int64_t entries, const char *source,
+                           error_text *error)
+{
+    enum { ALWAYS = 1 << 23, A_NONZERO = 1000 };
+    if (count <= ALWAYS || (count - ALWAYS - 1) / A_NONZERO < entries) return STATUS_OK;
+    return fail(error, STATUS_DATASET,
+                "%s: %" PRId64 " %s are absurd for %" PRId64
+                " nonzeros: number them from the first one up, without large gaps",
+                source, count, side, entries);
+}
+
 enum status csr_alloc(csr_matrix *A, int64_t rows, int64_t cols, int64_t nnz, bool with_values,
                       error_text *error)
 {

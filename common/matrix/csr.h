@@ -34,6 +34,13 @@ typedef struct csr_matrix {
 enum status csr_alloc(csr_matrix *A, int64_t rows, int64_t cols, int64_t nnz, bool with_values,
                       error_text *error);
 
+/* STATUS_DATASET if a file of `entries` nonzeros cannot mean so many rows or columns: `side` ("rows"),
+ * `count` of them. A side that a file only claims costs it a few digits, but costs memory in
+ * proportion here. Empty rows are honest up to 2^23, whose offsets take 64 MB, and beyond that up to
+ * 1000 for each nonzero. To be asked before such memory is touched. */
+enum status csr_check_side(const char *side, int64_t count, int64_t entries, const char *source,
+                           error_text *error);
+
 /* Frees what *A owns and zeroes it. A zeroed matrix may be freed. */
 void csr_free(csr_matrix *A);
 

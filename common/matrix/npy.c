@@ -1,5 +1,6 @@
 #include "matrix/npy.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
@@ -42,8 +43,7 @@ static enum status parse_type(const npy_source *source, const char *dictionary, 
     if (end == type + 3 || *end != '\'' || size < 1 || size > 4096)
         return bad_header(source, "an array of no simple type ('descr')", error);
     array->size = (int)size;
-    if (order == '>' && size > 1)
-        return bad_header(source, "a big-endian array; only little-endian ones are read", error);
+    array->swapped = order == '>';
 
     bool known = false;
     switch (array->kind) {
@@ -70,26 +70,45 @@ static enum status parse_type(const npy_source *source, const char *dictionary, 
                 source->name, array->kind, size);
 }
 
-/* () and (n,) : a scalar and a vector. */
+/* Reads the numbers between brackets, at most `most`, and returns how many; -1 for other text. */
+static int parse_tuple(const char *shape, int64_t *side, int most)
+{
+    if (*shape++ != '(') return -1;
+    for (int n = 0;; n++) {
+        shape += strspn(shape, "L, "); /* Python 2 wrote (5L,) */
+        if (*shape == ')') return n;
+        char *end;
+        errno = 0;
+        long long number = strtoll(shape, &end, 10);
+        if (n == most || end == shape || errno || number < 0) return -1;
+        side[n] = number;
+        shape = end;
+    }
+}
+
+/* (), (n,), and (n, r, c): a scalar, a vector, and blocks one behind the other. */
 static enum status parse_shape(const npy_source *source, const char *dictionary, npy_array *array,
                                error_text *error)
 {
     const char *shape = value_of(dictionary, "'shape'");
     if (!shape || *shape != '(') return bad_header(source, "an array without a shape", error);
-    shape += 1 + strspn(shape + 1, " ");
-    array->count = 1;
-    if (*shape == ')') return STATUS_OK;
-
-    char *end;
-    array->count = strtoll(shape, &end, 10);
-    bool digits = end != shape;
-    end += strspn(end, "L, "); /* Python 2 wrote (5L,) */
-    if (!digits || *end != ')' || array->count < 0)
-        return bad_header(source, "an array that is not one-dimensional", error);
-    if (array->count > source->most_bytes / array->size)
+    int64_t side[3] = {1, 1, 1};
+    int dimensions = parse_tuple(shape, side, 3);
+    if (dimensions != 0 && dimensions != 1 && dimensions != 3)
+        return bad_header(source, "an array that has neither one dimension nor three", error);
+    const char *fortran = value_of(dictionary, "'fortran_order'");
+    if (dimensions == 3) {
+        if (!fortran || strncmp(fortran, "False", 5) != 0)
+            return bad_header(source, "an array in Fortran's order", error);
+        array->block_rows = side[1];
+        array->block_cols = side[2];
+    }
+    bool overflow = __builtin_mul_overflow(side[1], side[2], &array->count) ||
+                    __builtin_mul_overflow(array->count, side[0], &array->count);
+    if (overflow || array->count > source->most_bytes / array->size)
         return fail(error, STATUS_DATASET,
                     "%s: %" PRId64 " elements are promised, more than the file can hold",
-                    source->name, array->count);
+                    source->name, overflow ? INT64_MAX : array->count);
     return STATUS_OK;
 }
 
@@ -116,6 +135,7 @@ enum status npy_open(const npy_source *source, npy_array *array, error_text *err
     status = source->read(source->from, dictionary, length, error);
     if (status != STATUS_OK) return status;
     dictionary[length] = 0;
+    *array = (npy_array){0};
     status = parse_type(source, dictionary, array, error);
     return status == STATUS_OK ? parse_shape(source, dictionary, array, error) : status;
 }
@@ -212,6 +232,17 @@ size_t npy_target_bytes(enum npy_target target)
     return targets[target].bytes;
 }
 
+/* Turns the bytes of each element round. */
+static void swap(unsigned char *block, int64_t n, int size)
+{
+    for (unsigned char *at = block; at < block + n * size; at += size)
+        for (int low = 0, high = size - 1; low < high; low++, high--) {
+            unsigned char byte = at[low];
+            at[low] = at[high];
+            at[high] = byte;
+        }
+}
+
 static enum status convert(const npy_source *source, const npy_array *array, enum npy_target target,
                            void *out, error_text *error)
 {
@@ -221,6 +252,7 @@ static enum status convert(const npy_source *source, const npy_array *array, enu
         int64_t n = array->count - first < at_once ? array->count - first : at_once;
         enum status status = source->read(source->from, block, (size_t)(n * array->size), error);
         if (status != STATUS_OK) return status;
+        if (array->swapped) swap(block, n, array->size);
         int64_t stored = targets[target].store(array, block, n, out, first);
         if (stored < first + n)
             return fail(error, STATUS_DATASET, "%s: element %" PRId64 " is outside the range of %s",
@@ -235,7 +267,8 @@ enum status npy_read(const npy_source *source, const npy_array *array, enum npy_
     if (!strchr(targets[target].from, array->kind))
         return bad_header(source, targets[target].wanted, error);
     /* The usual case: nothing to convert. */
-    if (array->kind == targets[target].kind && (size_t)array->size == targets[target].bytes)
+    if (array->kind == targets[target].kind && (size_t)array->size == targets[target].bytes &&
+        !(array->swapped && array->size > 1))
         return source->read(source->from, out, (size_t)(array->count * array->size), error);
     return convert(source, array, target, out, error);
 }
@@ -252,8 +285,9 @@ enum status npy_read_string(const npy_source *source, const npy_array *array, ch
     enum status status = source->read(source->from, letters, (size_t)array->size, error);
     if (status != STATUS_OK) return status;
     int n = array->size / width;
+    int low = array->swapped ? width - 1 : 0; /* which byte of a letter holds ASCII */
     for (int i = 0; i < n; i++)
-        out[i] = (char)letters[i * width];
+        out[i] = (char)letters[i * width + low];
     out[n] = 0;
     return STATUS_OK;
 }

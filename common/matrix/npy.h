@@ -1,6 +1,6 @@
 /*
- * npy.h - numpy's array format, as far as sparse matrices use it: one-dimensional numeric arrays
- * and short strings, little-endian. Layout: "\x93NUMPY", version, header length, a Python
+ * npy.h - numpy's array format, as far as sparse matrices use it: numeric arrays of one or three
+ * dimensions and short strings, in either byte order. Layout: "\x93NUMPY", version, header length, a Python
  * dictionary with 'descr' (the type), 'fortran_order' and 'shape', then the elements.
  */
 #ifndef MATRIX_NPY_H
@@ -8,6 +8,7 @@
 
 #include "matrix/status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,9 +24,11 @@ typedef struct npy_array {
     char kind;     /* 'b' bool, 'i', 'u', 'f', 'S' bytes, 'U' unicode, as in numpy */
     int size;      /* bytes an element */
     int64_t count; /* elements; 1 for a scalar */
+    int64_t block_rows, block_cols; /* the last two of three dimensions; 0 of a scalar or vector */
+    bool swapped;                   /* big-endian */
 } npy_array;
 
-/* Reads the header. Other types, byte orders and shapes are refused. */
+/* Reads the header. Other types and shapes are refused. */
 enum status npy_open(const npy_source *source, npy_array *array, error_text *error);
 
 /* What an array is wanted as. */

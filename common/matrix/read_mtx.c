@@ -3,7 +3,8 @@
  * collection.
  *
  * Entries are numbered from 1 and come in any order. Symmetric and skew-symmetric files hold the
- * lower triangle, which is mirrored here. Blank lines and % comments may stand anywhere.
+ * lower triangle, which is mirrored here; the upper one, which some programs write, is as good. Both
+ * in one file would count double, and are refused. Blank lines and % comments may stand anywhere.
  */
 #include "matrix/paths.h"
 #include "matrix/reader.h"
@@ -21,6 +22,7 @@ typedef struct header {
     enum symmetry symmetry;
     int64_t rows, cols;
     int64_t stored; /* entries in the file */
+    int triangle; /* of a symmetric file: below (-1) or above (1) the diagonal; 0: not known yet */
 } header;
 
 static bool is_archive(const char *path, const char *head, size_t head_bytes)
@@ -113,7 +115,7 @@ static enum status read_value(text_input *in, enum field field, float *value, er
 }
 
 /* Reads one entry and, off the diagonal of a symmetric file, pushes its mirror image, too. */
-static enum status read_entry(text_input *in, const header *h, coo_list *list, error_text *error)
+static enum status read_entry(text_input *in, header *h, coo_list *list, error_text *error)
 {
     int64_t row, col;
     float value;
@@ -121,11 +123,14 @@ static enum status read_entry(text_input *in, const header *h, coo_list *list, e
     if (status == STATUS_OK) status = text_int(in, "a column number", 1, h->cols, &col, error);
     if (status == STATUS_OK) status = read_value(in, h->field, &value, error);
     if (status != STATUS_OK) return status;
-    if (h->symmetry != GENERAL && col > row)
-        return text_fail(in, error,
-                         "entry (%" PRId64 ", %" PRId64
-                         ") is above the diagonal; symmetric files hold the lower triangle",
-                         row, col);
+    int side = (col > row) - (col < row);
+    if (h->triangle == 0) h->triangle = side;
+    if (h->symmetry != GENERAL && side == -h->triangle && side != 0)
+        return text_fail(
+            in, error,
+            "entry (%" PRId64 ", %" PRId64
+            ") is %s the diagonal, earlier ones %s it; symmetric files hold one triangle",
+            row, col, side > 0 ? "above" : "below", side > 0 ? "below" : "above");
     if (h->symmetry == SKEW_SYMMETRIC && col == row)
         return text_fail(in, error,
                          "entry (%" PRId64 ", %" PRId64
@@ -140,7 +145,7 @@ static enum status read_entry(text_input *in, const header *h, coo_list *list, e
     return coo_push(list, j, i, h->symmetry == SKEW_SYMMETRIC ? -value : value, error);
 }
 
-static enum status read_entries(text_input *in, const header *h, csr_matrix *A, error_text *error)
+static enum status read_entries(text_input *in, header *h, csr_matrix *A, error_text *error)
 {
     coo_list list;
     enum status status = coo_init(&list, h->stored, h->field != FIELD_PATTERN, error);
@@ -174,7 +179,7 @@ static enum status read_mtx(const char *path, csr_matrix *A, error_text *error)
                                                 : text_open(&in, path, error);
     if (status != STATUS_OK) return status;
 
-    header h;
+    header h = {0};
     status = read_banner(&in, &h, error);
     if (status == STATUS_OK) status = read_sizes(&in, &h, error);
     if (status == STATUS_OK) status = read_entries(&in, &h, A, error);

@@ -1,12 +1,14 @@
 /*
  * read_npz.c - scipy.sparse.save_npz: a zip archive of numpy arrays. CSR has indptr, indices, data,
- * shape, format; COO has row, col in place of the first two. The members come in any order, stored
+ * shape, format, and so has CSC, of its columns. BSR has small dense blocks as data, of three
+ * dimensions; what a block holds is stored, zeros too. COO has row, col in place of the first two. The members come in any order, stored
  * or deflated, and others are ignored. Data that are all True say no more than the pattern.
  */
 #include "matrix/memory.h"
 #include "matrix/npy.h"
 #include "matrix/paths.h"
 #include "matrix/reader.h"
+#include "matrix/stream.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -42,7 +44,9 @@ typedef struct contents {
         int64_t count;
         bool is_bool; /* data only: elements of one byte, not floats */
     } array[ARRAYS];
-    char format[8]; /* empty: not there */
+    int64_t block_rows, block_cols; /* of the data; 0: they are a vector */
+    char format[8];                 /* empty: not there */
+    char stranger[64];              /* the first member that none of these is; empty: none */
 } contents;
 
 static void free_contents(contents *c)
@@ -101,6 +105,12 @@ static enum status read_array(const npy_source *source, int which, contents *c, 
     npy_array array;
     enum status status = npy_open(source, &array, error);
     if (status != STATUS_OK) return status;
+    if (which != DATA && array.block_rows)
+        return fail(error, STATUS_DATASET, "%s: has three dimensions", source->name);
+    if (which == DATA) {
+        c->block_rows = array.block_rows;
+        c->block_cols = array.block_cols;
+    }
     /* Bools stay bytes, because as a rule they are all True and then not needed. */
     bool is_bool = which == DATA && array.kind == 'b';
     enum npy_target target = is_bool ? NPY_BOOL : wanted[which].target;
@@ -123,9 +133,12 @@ static enum status read_format(const npy_source *source, contents *c, error_text
     if (status == STATUS_OK)
         status = npy_read_string(source, &array, c->format, sizeof c->format, error);
     if (status != STATUS_OK) return status;
-    if (strcmp(c->format, "csr") == 0 || strcmp(c->format, "coo") == 0) return STATUS_OK;
-    return fail(error, STATUS_DATASET, "%s: scipy's '%s' format is not read (csr and coo are)",
-                source->name, c->format);
+    static const char *const known[] = {"csr", "csc", "bsr", "coo"};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(c->format, known[i]) == 0) return STATUS_OK;
+    return fail(error, STATUS_DATASET,
+                "%s: scipy's '%s' format is not read (csr, csc, bsr and coo are)", source->name,
+                c->format);
 }
 
 /* Reads the current member if it is one of ours. */
@@ -139,7 +152,10 @@ static enum status read_if_wanted(const char *name, const npy_source *source, co
         int which = 0;
         while (which < ARRAYS && strcmp(name, wanted[which].name) != 0)
             which++;
-        if (which == ARRAYS) return STATUS_OK;
+        if (which == ARRAYS) {
+            if (!*c->stranger) snprintf(c->stranger, sizeof c->stranger, "%s", name);
+            return STATUS_OK;
+        }
         if (c->array[which].elements)
             return fail(error, STATUS_DATASET, "%s: is there twice", source->name);
         status = read_array(source, which, c, error);
@@ -150,7 +166,7 @@ static enum status read_if_wanted(const char *name, const npy_source *source, co
 static enum status read_contents(const char *path, int64_t file_bytes, contents *c,
                                  error_text *error)
 {
-    enum { BLOCK_BYTES = 1 << 17, DEFLATE_RATIO = 1032 };
+    enum { BLOCK_BYTES = 1 << 17 };
     enum status status = STATUS_OK;
     member m = {.archive = archive_read_new()};
     if (!m.archive) return fail(error, STATUS_MEMORY, "no memory to read an archive");
@@ -161,8 +177,10 @@ static enum status read_contents(const char *path, int64_t file_bytes, contents 
         status = bad_archive(path, m.archive, error);
         goto cleanup;
     }
-    const npy_source source = {
-        .name = m.name, .read = read_member, .from = &m, .most_bytes = file_bytes * DEFLATE_RATIO};
+    const npy_source source = {.name = m.name,
+                               .read = read_member,
+                               .from = &m,
+                               .most_bytes = stream_most_unpacked(file_bytes)};
     struct archive_entry *entry;
     int result;
     while ((result = archive_read_next_header(m.archive, &entry)) == ARCHIVE_OK) {
@@ -184,8 +202,12 @@ cleanup:
 static enum status check_present(const char *path, const contents *c, int which, error_text *error)
 {
     if (c->array[which].elements) return STATUS_OK;
-    return fail(error, STATUS_DATASET, "%s: there is no %s inside: no scipy CSR or COO matrix",
-                path, wanted[which].name);
+    if (*c->stranger)
+        return fail(error, STATUS_DATASET,
+                    "%s: a zip archive of %s, no scipy matrix; unpack it first (unzip)", path,
+                    c->stranger);
+    return fail(error, STATUS_DATASET, "%s: there is no %s inside: no scipy matrix", path,
+                wanted[which].name);
 }
 
 static enum status check_count(const char *path, const contents *c, int which, int64_t count,
@@ -231,30 +253,106 @@ static enum status read_shape(const char *path, const contents *c, int64_t *rows
                 path, *rows, *cols, INT32_MAX);
 }
 
+/* Makes A of CSR's arrays, or of any that are alike, and checks it; `values` may be NULL. */
+static enum status adopt_csr(const char *path, contents *c, int64_t rows, int64_t cols,
+                             float *values, csr_matrix *A, error_text *error)
+{
+    *A = (csr_matrix){.rows = rows, .cols = cols, .nnz = c->array[INDICES].count};
+    A->row_ptr = take(c, INDPTR);
+    A->col_idx = take(c, INDICES);
+    A->values = values;
+    enum status status = csr_validate(A, path, error);
+    if (status != STATUS_OK) csr_free(A);
+    return status;
+}
+
+/* CSC's arrays are CSR's of the transposed matrix. */
+static enum status build_csc(const char *path, contents *c, int64_t rows, int64_t cols,
+                             float *values, csr_matrix *A, error_text *error)
+{
+    csr_matrix T;
+    char source[PATH_BYTES + 32];
+    snprintf(source, sizeof source, "%s, transposed", path);
+    enum status status = adopt_csr(source, c, cols, rows, values, &T, error);
+    if (status == STATUS_OK) status = csr_check_side("rows", rows, T.nnz, path, error);
+    if (status == STATUS_OK) status = csr_transpose(&T, A, error);
+    csr_free(&T);
+    return status;
+}
+
+/* Spreads the blocks, whose pattern is CSR's: block row after block row, and of each all its rows. */
+static void spread_blocks(const csr_matrix *blocks, int64_t R, int64_t C, const float *values,
+                          csr_matrix *A)
+{
+    int64_t k = 0;
+    for (int64_t i = 0; i < A->rows; i++) {
+        const int64_t first = blocks->row_ptr[i / R], end = blocks->row_ptr[i / R + 1];
+        for (int64_t b = first; b < end; b++)
+            for (int64_t j = 0; j < C; j++, k++) {
+                A->col_idx[k] = (int32_t)(blocks->col_idx[b] * C + j);
+                if (values) A->values[k] = values[(b * R + i % R) * C + j];
+            }
+        A->row_ptr[i + 1] = k;
+    }
+}
+
+static enum status build_bsr(const char *path, contents *c, int64_t rows, int64_t cols,
+                             float *values, csr_matrix *A, error_text *error)
+{
+    const int64_t R = c->block_rows, C = c->block_cols, entries = c->array[DATA].count;
+    csr_matrix blocks = {0};
+    char source[PATH_BYTES + 32];
+    snprintf(source, sizeof source, "%s, in blocks", path);
+    enum status status = adopt_csr(source, c, rows / R, cols / C, NULL, &blocks, error);
+    if (status == STATUS_OK) status = csr_check_side("rows", rows, entries, path, error);
+    if (status == STATUS_OK) status = csr_alloc(A, rows, cols, entries, values != NULL, error);
+    if (status == STATUS_OK) spread_blocks(&blocks, R, C, values, A);
+    csr_free(&blocks);
+    free(values);
+    return status;
+}
+
+/* Whether the data are as many as the format and the numbers of rows and indices want. */
+static enum status check_data(const char *path, const contents *c, bool is_bsr, int64_t rows,
+                              int64_t cols, int64_t nnz, error_text *error)
+{
+    const int64_t R = c->block_rows, C = c->block_cols;
+    if (!is_bsr && R > 0)
+        return fail(error, STATUS_DATASET, "%s: data.npy has three dimensions, as only bsr's have",
+                    path);
+    if (!is_bsr)
+        return c->array[DATA].elements ? check_count(path, c, DATA, nnz, error) : STATUS_OK;
+    enum status status = check_present(path, c, DATA, error);
+    if (status != STATUS_OK) return status;
+    if (R < 1 || C < 1 || rows % R != 0 || cols % C != 0)
+        return fail(error, STATUS_DATASET,
+                    "%s: blocks of %" PRId64 " x %" PRId64 " do not fill %" PRId64 " x %" PRId64,
+                    path, R, C, rows, cols);
+    return check_count(path, c, DATA, nnz * R * C, error);
+}
+
 static enum status build(const char *path, contents *c, csr_matrix *A, error_text *error)
 {
     /* Older files do not name their format; the members tell. */
-    bool is_csr = *c->format ? strcmp(c->format, "csr") == 0 : !c->array[ROW].elements;
-    int row_array = is_csr ? INDPTR : ROW, col_array = is_csr ? INDICES : COL;
+    if (!*c->format) strcpy(c->format, c->array[ROW].elements ? "coo" : "csr");
+    const bool is_coo = strcmp(c->format, "coo") == 0, is_csc = strcmp(c->format, "csc") == 0,
+               is_bsr = strcmp(c->format, "bsr") == 0;
+    int row_array = is_coo ? ROW : INDPTR, col_array = is_coo ? COL : INDICES;
     int64_t rows, cols, nnz = c->array[col_array].count;
     enum status status = check_present(path, c, row_array, error);
     if (status == STATUS_OK) status = check_present(path, c, col_array, error);
     if (status == STATUS_OK) status = read_shape(path, c, &rows, &cols, error);
-    if (status == STATUS_OK)
-        status = check_count(path, c, row_array, is_csr ? rows + 1 : nnz, error);
-    if (status == STATUS_OK && c->array[DATA].elements)
-        status = check_count(path, c, DATA, nnz, error);
+    if (status == STATUS_OK) status = check_data(path, c, is_bsr, rows, cols, nnz, error);
+    if (status != STATUS_OK) return status;
+    int64_t offsets = (is_csc ? cols : is_bsr ? rows / c->block_rows : rows) + 1;
+    status = check_count(path, c, row_array, is_coo ? nnz : offsets, error);
     float *values;
     if (status == STATUS_OK) status = take_values(c, &values, error);
     if (status != STATUS_OK) return status;
 
-    if (is_csr) {
-        *A = (csr_matrix){.rows = rows, .cols = cols, .nnz = nnz};
-        A->row_ptr = take(c, INDPTR);
-        A->col_idx = take(c, INDICES);
-        A->values = values;
-        return STATUS_OK;
-    }
+    if (is_csc) return build_csc(path, c, rows, cols, values, A, error);
+    if (is_bsr) return build_bsr(path, c, rows, cols, values, A, error);
+    if (!is_coo) return adopt_csr(path, c, rows, cols, values, A, error);
     coo_list list = {.count = nnz, .capacity = nnz};
     list.row = take(c, ROW);
     list.col = take(c, COL);
@@ -276,7 +374,7 @@ static enum status read_npz(const char *path, csr_matrix *A, error_text *error)
 
 static matrix_reader npz = {
     .name = "npz",
-    .description = "scipy.sparse.save_npz, CSR or COO (.npz)",
+    .description = "scipy.sparse.save_npz: CSR, CSC, BSR or COO (.npz)",
     .recognise = recognise,
     .read = read_npz,
 };

@@ -1,6 +1,6 @@
 /*
  * read_snap.c - edge lists as the SNAP collection and its kin publish them: "source target" a line,
- * ids from 0, comments behind '#' or '%'. The result is square, with the largest id + 1 vertices,
+ * ids from 0, comments behind '#' or '%', values in a third column. The result is square, with the largest id + 1 vertices,
  * and each line is one directed edge as given: a list that holds every undirected edge once (as
  * .ungraph files do) gives the matrix of those directions only.
  */
@@ -8,7 +8,6 @@
 #include "matrix/paths.h"
 #include "matrix/reader.h"
 
-#include <ctype.h>
 #include <string.h>
 
 static bool has_list_name(const char *path)
@@ -54,20 +53,11 @@ static int recognise(const char *path, const char *head, size_t head_bytes)
     return has_list_name(path) ? 20 : 0;
 }
 
-/* A .csv may name its two columns in the first line. */
-static void skip_column_names(text_input *in, const char *path)
-{
-    if (path_is_text(path, ".csv") && text_next_entry(in, '#', '%') &&
-        isalpha((unsigned char)*in->at))
-        text_skip_line(in);
-}
-
 static enum status read_snap(const char *path, csr_matrix *A, error_text *error)
 {
     text_input in;
     enum status status = text_open(&in, path, error);
     if (status != STATUS_OK) return status;
-    skip_column_names(&in, path);
     status = edge_list_read(&in, EDGE_LIST_ANY, EDGE_LIST_ANY, A, error);
     text_close(&in);
     return status;

@@ -2,6 +2,7 @@
 
 #include "matrix/cache.h"
 #include "matrix/csr_file.h"
+#include "matrix/foreign.h"
 #include "matrix/stream.h"
 
 #include <stdio.h>
@@ -48,13 +49,14 @@ static enum status choose_reader(const char *path, const matrix_reader **chosen,
     error_text reason;
     enum status head_status = stream_head(path, head, sizeof head, &head_bytes, &reason);
     if (head_status != STATUS_OK) head_bytes = 0;
+    size_t mark = utf8_mark(head, head_bytes);
 
     /* A reader may know the file although it cannot be opened under this name, or say better what
      * is wrong with it. */
     int best = 0;
     *chosen = NULL;
     for (const matrix_reader *r = first; r; r = r->next) {
-        int sure = r->recognise(path, head, head_bytes);
+        int sure = r->recognise(path, head + mark, head_bytes - mark);
         if (sure <= best) continue;
         best = sure;
         *chosen = r;
@@ -62,6 +64,8 @@ static enum status choose_reader(const char *path, const matrix_reader **chosen,
     if (*chosen) return STATUS_OK;
     if (head_status != STATUS_OK) return fail(error, head_status, "%s", reason.text);
     if (head_bytes == 0) return fail(error, STATUS_DATASET, "%s: the file is empty", path);
+    const char *foreign = foreign_content(head, head_bytes);
+    if (foreign) return fail(error, STATUS_DATASET, "%s: %s", path, foreign);
     return nobody_reads(path, error);
 }
 
@@ -74,6 +78,8 @@ static enum status read_validated(const matrix_reader *reader, const char *path,
         return fail(error, status, "%.450s: %.500s", path, reason.text);
     if (status != STATUS_OK) return fail(error, status, "%s", reason.text);
     status = csr_validate(A, path, error);
+    /* Columns have no array in any format, so they are a claim in all. */
+    if (status == STATUS_OK) status = csr_check_side("columns", A->cols, A->nnz, path, error);
     if (status != STATUS_OK) csr_free(A);
     return status;
 }

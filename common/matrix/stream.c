@@ -1,31 +1,33 @@
 #include "matrix/stream.h"
 
-#include "matrix/crc.h"
-
 #include <archive.h>
 #include <archive_entry.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
-enum {
-    BLOCK_BYTES = 1 << 17, /* large enough that system calls do not count */
-    DEFLATE_RATIO = 1032   /* deflate cannot expand by more (zlib's technical notes) */
-};
+enum { BLOCK_BYTES = 1 << 17 }; /* large enough that system calls do not count */
+
+/* A file packed by gzip: members one behind the other, each with its own checksum. */
+typedef struct gunzip {
+    z_stream z;
+    int64_t unpacked; /* bytes so far, of all members */
+    bool between;     /* a member has ended, and none has begun since */
+    unsigned char block[BLOCK_BYTES];
+} gunzip;
 
 struct byte_stream {
     const char *path;
     int fd;
     int64_t file_bytes;
 
-    struct archive *gunzip; /* NULL: a plain file */
-    crc_tables crc_tables;
-    uint32_t crc;
-    uint32_t unpacked; /* bytes so far, modulo 2^32 as in the trailer */
-    bool finished;     /* the end was reached, and the trailer agrees */
+    gunzip *gunzip; /* NULL: a plain file */
+    bool finished;  /* the last member of gzip has ended, and its checksum agrees */
 
     struct archive *tar; /* NULL: not inside an archive */
     char tar_block[BLOCK_BYTES];
@@ -38,25 +40,89 @@ static enum status bad_gzip(const byte_stream *s, const char *reason, error_text
                 reason ? reason : "no further reason");
 }
 
+/* Reads from the file itself. *got == 0 at its end only. */
+static enum status read_plain(const byte_stream *s, void *buffer, size_t capacity, size_t *got,
+                              error_text *error)
+{
+    ssize_t n;
+    do
+        n = read(s->fd, buffer, capacity);
+    while (n < 0 && errno == EINTR);
+    if (n < 0) return fail(error, STATUS_DATASET, "%s: %s", s->path, strerror(errno));
+    *got = (size_t)n;
+    return STATUS_OK;
+}
+
+/* Gives zlib the next bytes of the file, if it has used up the last ones. Without a byte left
+ * behind the end of a member, the stream is finished. */
+static enum status feed(byte_stream *s, error_text *error)
+{
+    gunzip *g = s->gunzip;
+    if (g->z.avail_in > 0) return STATUS_OK;
+    size_t got;
+    enum status status = read_plain(s, g->block, sizeof g->block, &got, error);
+    if (status != STATUS_OK) return status;
+    g->z.next_in = g->block;
+    g->z.avail_in = (uInt)got;
+    if (got > 0) return STATUS_OK;
+    s->finished = g->between;
+    return s->finished ? STATUS_OK : bad_gzip(s, "its end is missing", error);
+}
+
+/* Begins the next member. What follows the last one must be zeros, with which tapes were filled up;
+ * a second member whose first bytes are damaged would be lost otherwise. */
+static enum status begin_member(byte_stream *s, error_text *error)
+{
+    gunzip *g = s->gunzip;
+    bool zeros = false;
+    for (;;) {
+        enum status status = feed(s, error);
+        if (status != STATUS_OK || s->finished) return status;
+        if (*g->z.next_in != 0) break;
+        zeros = true;
+        g->z.next_in++;
+        g->z.avail_in--;
+    }
+    if (zeros || *g->z.next_in != 0x1f) return bad_gzip(s, "other bytes follow its end", error);
+    g->between = false;
+    inflateReset(&g->z);
+    return STATUS_OK;
+}
+
+/* Reads the unpacked bytes of a gzip file. *got == 0 at the end only. */
+static enum status read_gunzip(byte_stream *s, void *buffer, size_t capacity, size_t *got,
+                               error_text *error)
+{
+    gunzip *g = s->gunzip;
+    g->z.next_out = buffer;
+    uInt room = g->z.avail_out = capacity < BLOCK_BYTES ? (uInt)capacity : BLOCK_BYTES;
+    while (g->z.avail_out == room) {
+        enum status status = g->between ? begin_member(s, error) : feed(s, error);
+        if (status != STATUS_OK) return status;
+        if (s->finished) break;
+        int result = inflate(&g->z, Z_NO_FLUSH);
+        if (result == Z_MEM_ERROR) return fail(error, STATUS_MEMORY, "no memory to unpack");
+        if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR)
+            return bad_gzip(s, g->z.msg, error);
+        g->between = result == Z_STREAM_END;
+    }
+    *got = room - g->z.avail_out;
+    g->unpacked += (int64_t)*got;
+    if (g->unpacked <= stream_most_bytes(s)) return STATUS_OK;
+    return fail(error, STATUS_DATASET,
+                "%s: unpacks to more than %d times its %" PRId64
+                " bytes, as no matrix does; if you trust it, unpack it first",
+                s->path, MOST_EXPANSION, s->file_bytes);
+}
+
 static enum status start_gunzip(byte_stream *s, error_text *error)
 {
-    crc_init(&s->crc_tables);
-    s->gunzip = archive_read_new();
-    if (!s->gunzip) return fail(error, STATUS_MEMORY, "no memory to unpack");
-    archive_read_support_filter_gzip(s->gunzip);
-    archive_read_support_format_raw(s->gunzip);
-    archive_read_support_format_empty(s->gunzip);
-    struct archive_entry *entry;
-    int opened = archive_read_open_fd(s->gunzip, s->fd, BLOCK_BYTES);
-    if (opened == ARCHIVE_OK) opened = archive_read_next_header(s->gunzip, &entry);
-    /* libarchive unpacks every layer (and counts its own as one more), but the trailer that is
-     * compared below is the outer layer's. */
-    if (archive_filter_count(s->gunzip) > 2)
-        return fail(error, STATUS_DATASET, "%s: gzip data inside gzip data; unpack it once",
-                    s->path);
-    s->finished = opened == ARCHIVE_EOF; /* gzip of nothing */
-    if (opened == ARCHIVE_OK || opened == ARCHIVE_EOF) return STATUS_OK;
-    return bad_gzip(s, archive_error_string(s->gunzip), error);
+    enum { WINDOW_BITS = 15, GZIP_ONLY = 16 };
+    s->gunzip = calloc(1, sizeof *s->gunzip);
+    if (s->gunzip && inflateInit2(&s->gunzip->z, WINDOW_BITS + GZIP_ONLY) == Z_OK) return STATUS_OK;
+    free(s->gunzip);
+    s->gunzip = NULL;
+    return fail(error, STATUS_MEMORY, "no memory to unpack");
 }
 
 enum status stream_open(byte_stream **stream, const char *path, error_text *error)
@@ -102,25 +168,10 @@ void stream_close(byte_stream *s)
 {
     if (!s) return;
     if (s->tar) archive_read_free(s->tar);
-    if (s->gunzip) archive_read_free(s->gunzip);
+    if (s->gunzip) inflateEnd(&s->gunzip->z);
+    free(s->gunzip);
     if (s->fd >= 0) close(s->fd);
     free(s);
-}
-
-/* The last 8 bytes of a gzip member: CRC-32 and length modulo 2^32, little-endian. They can only be
- * compared with the whole stream, so a file of several joined members is refused, too. */
-static enum status verify_gzip(byte_stream *s, error_text *error)
-{
-    uint32_t trailer[2] = {0, 0};
-    int64_t consumed = archive_filter_bytes(s->gunzip, -1);
-    if (pread(s->fd, trailer, sizeof trailer, consumed - (int64_t)sizeof trailer) != sizeof trailer)
-        return bad_gzip(s, "no trailer", error);
-    if (trailer[1] != s->unpacked)
-        return bad_gzip(s, "its length differs; if it was joined from several, unpack it first",
-                        error);
-    if (trailer[0] != s->crc) return bad_gzip(s, "its checksum differs", error);
-    s->finished = true;
-    return STATUS_OK;
 }
 
 /* Reads the file itself, unpacked but not inside an archive. *got == 0 at the end only. */
@@ -128,22 +179,9 @@ static enum status read_file(byte_stream *s, void *buffer, size_t capacity, size
                              error_text *error)
 {
     *got = 0;
-    if (s->finished) return STATUS_OK;
-    ssize_t n;
-    if (s->gunzip) {
-        n = archive_read_data(s->gunzip, buffer, capacity);
-        if (n < 0) return bad_gzip(s, archive_error_string(s->gunzip), error);
-        s->crc = crc_update(&s->crc_tables, s->crc, buffer, (size_t)n);
-        s->unpacked += (uint32_t)n;
-        if (n == 0) return verify_gzip(s, error);
-    } else {
-        do
-            n = read(s->fd, buffer, capacity);
-        while (n < 0 && errno == EINTR);
-        if (n < 0) return fail(error, STATUS_DATASET, "%s: %s", s->path, strerror(errno));
-    }
-    *got = (size_t)n;
-    return STATUS_OK;
+    if (s->finished || capacity == 0) return STATUS_OK;
+    return s->gunzip ? read_gunzip(s, buffer, capacity, got, error)
+                     : read_plain(s, buffer, capacity, got, error);
 }
 
 static la_ssize_t next_tar_block(struct archive *tar, void *client, const void **block)
@@ -240,9 +278,16 @@ enum status stream_read(byte_stream *s, void *buffer, size_t capacity, size_t *g
     return STATUS_OK;
 }
 
+int64_t stream_most_unpacked(int64_t packed)
+{
+    enum { ALWAYS = 1 << 26, DEFLATE_RATIO = 1032 /* zlib's technical notes */ };
+    int64_t most = ALWAYS + MOST_EXPANSION * packed, possible = DEFLATE_RATIO * packed;
+    return most < possible ? most : possible;
+}
+
 int64_t stream_most_bytes(const byte_stream *s)
 {
-    return s->gunzip ? s->file_bytes * DEFLATE_RATIO : s->file_bytes;
+    return s->gunzip ? stream_most_unpacked(s->file_bytes) : s->file_bytes;
 }
 
 enum status stream_head(const char *path, char *head, size_t capacity, size_t *got,

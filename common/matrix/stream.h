@@ -1,7 +1,7 @@
 /*
  * stream.h - the bytes of a file as its writer meant them: plain, gunzipped, or one member of a tar
  * archive. What gzip promises is checked: data that is cut short or does not match its checksum is
- * an error, not a shorter file.
+ * an error, not a shorter file. Members of gzip that were joined are one file, as for gunzip.
  */
 #ifndef MATRIX_STREAM_H
 #define MATRIX_STREAM_H
@@ -28,6 +28,12 @@ enum status stream_enter_tar(byte_stream *stream, const char *suffix, char *name
 /* Reads up to `capacity` bytes; fewer only at the end of the data. */
 enum status stream_read(byte_stream *stream, void *buffer, size_t capacity, size_t *got,
                         error_text *error);
+
+/* What a packed file of `packed` bytes may unpack to, in gzip and in zip: deflate can make 1032
+ * times as much of it, but text and arrays of real matrices stay below a tenth of this ratio. 64 MB
+ * are added, so that a small file of nothing but zeros is read, too. */
+enum { MOST_EXPANSION = 100 };
+int64_t stream_most_unpacked(int64_t packed);
 
 /* No stream of this file yields more bytes than this: what a header promises beyond is a lie. */
 int64_t stream_most_bytes(const byte_stream *stream);

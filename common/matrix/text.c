@@ -1,5 +1,7 @@
 #include "matrix/text.h"
 
+#include "matrix/foreign.h"
+
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -29,6 +31,9 @@ static enum status open_window(text_input *in, error_text *error)
     in->at = in->end = in->buffer;
     in->line = 1;
     refill(in);
+    const char *foreign = foreign_content(in->at, (size_t)(in->end - in->at));
+    if (foreign) return fail(error, STATUS_DATASET, "%s: %s", in->name, foreign);
+    in->at += utf8_mark(in->at, (size_t)(in->end - in->at));
     if (in->at != in->end) return STATUS_OK;
     if (in->stream_status != STATUS_OK) return text_fail(in, error, "unreadable");
     return fail(error, STATUS_DATASET, "%s: the file is empty", in->name);

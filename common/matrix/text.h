@@ -32,7 +32,8 @@ typedef struct text_input {
     error_text stream_error;   /* ... if it is not the end of the file */
 } text_input;
 
-/* Opens a text file, plain or gzipped; an empty one is refused. On success the caller closes it. */
+/* Opens a text file, plain or gzipped, and passes over UTF-8's mark at its beginning. An empty file
+ * is refused, and so is foreign content (foreign.h). On success the caller closes it. */
 enum status text_open(text_input *in, const char *path, error_text *error);
 
 /* The same for a member of a tar archive, as stream_enter_tar chooses it. */
@@ -157,8 +158,8 @@ static inline enum status text_int(text_input *in, const char *what, int64_t lea
     return STATUS_OK;
 }
 
-/* Reads a decimal number from the current line, after blanks: the nearest fp32 number to what is
- * written, or what "inf" and "nan" name. A number beyond fp32 ("1e39") is refused. */
+/* Reads a decimal number from the current line, after blanks ("1.5", "-2e3", Fortran's "1D+05"): the
+ * nearest fp32 number to what is written, or what "inf" and "nan" name. A number beyond fp32 ("1e39") is refused. */
 enum status text_float(text_input *in, const char *what, float *value, error_text *error);
 
 #endif

@@ -64,7 +64,7 @@ typedef struct decimal {
     bool negative, exact;
 } decimal;
 
-/* Reads [+-]digits[.digits][e[+-]digits] at p. Returns its end, or NULL if p holds no number. */
+/* Reads [+-]digits[.digits][e[+-]digits] at p; Fortran writes d for e. Returns its end, or NULL if p holds no number. */
 static const char *scan_decimal(const char *p, decimal *d)
 {
     enum { EXACT_DIGITS = 19, ABSURD_EXPONENT = 10000 };
@@ -90,7 +90,7 @@ static const char *scan_decimal(const char *p, decimal *d)
         d->exponent -= fraction;
     }
     if (!any) return NULL;
-    if (*p != 'e' && *p != 'E') return p;
+    if (!*p || !strchr("eEdD", *p)) return p;
 
     p++;
     bool negative = *p == '-';
@@ -128,6 +128,19 @@ static bool round_decimal(const decimal *d, float *value)
     return true;
 }
 
+/* The number at p, which scan_decimal found to end at `end`, by strtof: reads "1.5" so, as no program
+ * here sets a locale. */
+static float slow_decimal(const char *p, const char *end)
+{
+    size_t mantissa = strcspn(p, "dD");
+    char copy[2 * TEXT_LOOKAHEAD];
+    if (p + mantissa >= end || end - p >= (ptrdiff_t)sizeof copy) return strtof(p, NULL);
+    memcpy(copy, p, (size_t)(end - p));
+    copy[end - p] = 0;
+    copy[mantissa] = 'e';
+    return strtof(copy, NULL);
+}
+
 /* The end of "inf", "-Infinity", "NaN" ... at p, or NULL. */
 static const char *scan_nonfinite(const char *p)
 {
@@ -152,7 +165,7 @@ enum status text_float(text_input *in, const char *what, float *value, error_tex
     }
     if (!ends_at(in, end)) return text_expected(in, what, error);
     if (!round_decimal(&d, value)) {
-        *value = strtof(in->at, NULL); /* reads "1.5" so, as no program here sets a locale */
+        *value = slow_decimal(in->at, end);
         if (!isfinite(*value)) {
             char wanted[128];
             snprintf(wanted, sizeof wanted, "%s that is finite in fp32", what);

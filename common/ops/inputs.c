@@ -104,7 +104,7 @@ enum status dataset_check(const problem *p, const char *labs, error_text *error)
     for (int64_t i = 0; i < A->rows; i++)
         for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++)
             if (isinf(precision_round(p->precision, A->values[k])))
-                return fail(error, STATUS_DATASET, "row %lld: the value %.7g overflows %s",
+                return fail(error, STATUS_SKIPPED, "row %lld: the value %.7g overflows %s",
                             (long long)i, (double)A->values[k], precision_name(p->precision));
     return STATUS_OK;
 }

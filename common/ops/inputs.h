@@ -56,7 +56,8 @@ operand numbers_operand(const numbers *n, const char *name);
 /* ---- the dataset ----------------------------------------------------------------------------- */
 
 /* Refuses what no contender can take: more nonzeros than 32-bit offsets address, values that are
- * not finite, or not in the problem's precision. `labs`: whose limit that is, as "SpMM". */
+ * not finite. STATUS_SKIPPED: values that are not in the problem's precision, while others may take them.
+ * `labs`: whose limit that is, as "SpMM". */
 enum status dataset_check(const problem *p, const char *labs, error_text *error);
 
 /* Nonzeros of a row: what operation.row_length is where rows of the outputs are the dataset's. */

@@ -215,8 +215,8 @@ typedef struct operation {
      * by at least 1, where rounding would hide it. */
     bool exact_in_whole_numbers;
 
-    /* Fills inputs, outputs and own from A, width and seed; destroy frees them. STATUS_SKIPPED: sums of so many whole
-     * numbers are not exact. */
+    /* Fills inputs, outputs and own from A, width and seed; destroy frees them. STATUS_SKIPPED: a
+     * value or a result overflows this precision, or sums of so many whole numbers are not exact. */
     enum status (*create)(problem *p, error_text *error);
     void (*destroy)(problem *p);
 

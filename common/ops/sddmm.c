@@ -124,7 +124,7 @@ static enum status require_finite_results(const problem *p, error_text *error)
             if (fabs(weight_of(p, z)) * p->width <= largest / 2) continue;
             const bounded d = element_of(p, i, z);
             if (fabs(d.value) + d.bound > largest)
-                return fail(error, STATUS_DATASET, "row %lld: a result of %.3g overflows %s",
+                return fail(error, STATUS_SKIPPED, "row %lld: a result of %.3g overflows %s",
                             (long long)i, d.value, precision_name(p->precision));
         }
     return STATUS_OK;
@@ -302,12 +302,11 @@ static void explain(const problem *p, int output, int64_t row, int64_t place, do
 /* ---- costs ----------------------------------------------------------------------------------- */
 
 /* Bytes of W and D, with e bytes an element: for each nonzero its column, its value if it has one,
- * and the result; for each row an offset. */
+ * and the result; for each row an offset. Asked of problems that did not fit, too: nothing is made. */
 static double sparse_bytes(const problem *p)
 {
     const double e = precision_format(p->precision)->bytes;
-    const bool has_values = ((const sddmm_inputs *)p->own)->values.floats;
-    return (4 + (has_values ? 2 : 1) * e) * p->A->nnz + 4 * (p->A->rows + 1.);
+    return (4 + (p->A->values ? 2 : 1) * e) * p->A->nnz + 4 * (p->A->rows + 1.);
 }
 
 /* Compulsory: W, D, and once each row of X and Y that some nonzero names. Gather: every nonzero

@@ -194,7 +194,7 @@ static enum status require_finite_results(const problem *p, error_text *error)
         oracle(p, 0, i, result, bound);
         for (int j = 0; j < p->width && status == STATUS_OK; j++)
             if (fabs(result[j]) + bound[j] > largest)
-                status = fail(error, STATUS_DATASET, "row %lld: a result of %.3g overflows %s",
+                status = fail(error, STATUS_SKIPPED, "row %lld: a result of %.3g overflows %s",
                               (long long)i, result[j], precision_name(p->precision));
     }
     free(result);

@@ -19,8 +19,7 @@
 
 #include <stdlib.h>
 
-constexpr int STAGES = 2;             /* a group is multiplied while the next is copied */
-constexpr double MOST_BYTES = 0x1p31; /* of bitmaps: 131072 x 131072 elements */
+constexpr int STAGES = 2; /* a group is multiplied while the next is copied */
 
 enum { TUNE_SPLIT };
 
@@ -185,14 +184,9 @@ static cudaError_t fill_state(spmm_plan *plan, bitmap_state *s)
     return cudaSuccess;
 }
 
-static bool fits(double rows, double cols)
-{
-    return rows * cols / 8 <= MOST_BYTES;
-}
-
 static cudaError_t prepare(spmm_plan *plan)
 {
-    if (!fits(plan->A.rows, plan->A.cols)) return cudaErrorNotSupported;
+    if (tca_bme_unsuited(plan->A.rows, plan->A.cols, plan->A.nnz)) return cudaErrorNotSupported;
     plan->state = calloc(1, sizeof(bitmap_state));
     if (!plan->state) return cudaErrorMemoryAllocation;
     const cudaError_t error = fill_state(plan, (bitmap_state *)plan->state);
@@ -215,8 +209,8 @@ static size_t format_bytes(const spmm_plan *plan)
 
 static const char *unsuited(const problem *p)
 {
-    if (fits((double)p->A->rows, (double)p->A->cols)) return NULL;
-    return "a bit for every element, zeros too, would be more than 2 GiB: a matrix for lab 8";
+    if (!tca_bme_unsuited(p->A->rows, p->A->cols, p->A->nnz)) return NULL;
+    return "a bit for every element, zeros too, is over 4 times CSR's bytes or 2 GiB: try lab 8";
 }
 
 constexpr tunable SPLIT = {

@@ -195,6 +195,8 @@ static size_t format_bytes(const spmm_plan *plan)
 
 static const char *unsuited(const problem *p)
 {
+    if (tca_bme_unsuited(p->A->rows, p->A->cols, p->A->nnz))
+        return "a bit for every element, zeros too, is over 4 times CSR's bytes: try lab 8";
     if (lane_major_fits(p->A->rows, p->A->cols)) return NULL;
     return "places are numbers of 32 bits, good for 2^31 elements, zeros too: a matrix for lab 8";
 }

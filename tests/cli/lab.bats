@@ -448,6 +448,8 @@ AWK
 }
 
 @test "5: what does not fit" {
+    run --separate-stderr -5 "$PROGRAMS/lab30" rand:rows=1000000,deg=1 1048576 --precision fp32
+    [[ $stderr == "lab30: rand:rows=1000000,deg=1, K = 1048576: the problem needs 8388.6 GB of memory"* ]]
     fails 5 "rand:rows=1000000,deg=1, N = 1048576: the problem needs 4194.3 GB of memory, but only " \
         ./lab3 rand:rows=1000000,deg=1 1048576
     [[ $stderr == *" GB are available; try a smaller N" ]]

@@ -58,11 +58,14 @@ rows_of() {
     done
 }
 
-@test "3: what fp16 cannot hold" {
+@test "what fp16 cannot hold leaves out fp16 alone: 0 as bf16 earns it, 77 where nothing is left" {
     printf '%%%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 7e4\n2 2 1\n' >large.mtx
-    run --separate-stderr -3 ./lab8 large.mtx 4 --vs none
-    [[ $stderr == *"row 0: the value 70000 overflows fp16"* ]]
+    run --separate-stderr -0 ./lab8 large.mtx 4 --vs none
+    [[ $stderr == *"N = 4: fp16 is left out: row 0: the value 70000 overflows fp16"* ]]
+    [[ $output == *"PASS: 1 of 1 contenders right"* ]]
     ./lab8 large.mtx 4 --vs none --precision bf16
+    run --separate-stderr -77 ./lab8 large.mtx 4 --vs none --precision fp16
+    [[ $stderr == *"fp16 is left out"* ]]
 }
 
 @test "--list and --precision" {

@@ -7,7 +7,6 @@
 
 #include "matrix/cache.h"
 #include "matrix/checksum.h"
-#include "matrix/crc.h"
 #include "matrix/csr_file.h"
 
 #include <fcntl.h>
@@ -15,20 +14,6 @@
 #include <omp.h>
 
 /* ---- checksums ------------------------------------------------------------------------------- */
-
-static void crc_is_that_of_gzip(void **state)
-{
-    (void)state;
-    crc_tables tables;
-    crc_init(&tables);
-    assert_int_equal(crc_update(&tables, 0, "123456789", 9), 0xcbf43926); /* the standard's check */
-    /* In pieces, and past the eight bytes of one step. */
-    const char text[] = "The quick brown fox jumps over the lazy dog";
-    for (size_t cut = 0; cut < sizeof text; cut++) {
-        uint32_t crc = crc_update(&tables, 0, text, cut);
-        assert_int_equal(crc_update(&tables, crc, text + cut, sizeof text - 1 - cut), 0x414fa339);
-    }
-}
 
 static void checksum_sees_every_bit(void **state)
 {
@@ -381,17 +366,11 @@ static void companions_count(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(crc_is_that_of_gzip),
-        cmocka_unit_test(checksum_sees_every_bit),
-        cmocka_unit_test(round_trips),
-        cmocka_unit_test(damage_is_refused),
-        cmocka_unit_test(contents_are_validated),
-        cmocka_unit_test(unwritable_places),
-        cmocka_unit_test(text_is_cached),
-        cmocka_unit_test(cache_can_be_declined),
-        cmocka_unit_test(a_cache_that_fails_is_no_error),
-        cmocka_unit_test(a_cache_is_validated),
-        cmocka_unit_test(entries_by_place),
+        cmocka_unit_test(checksum_sees_every_bit), cmocka_unit_test(round_trips),
+        cmocka_unit_test(damage_is_refused),       cmocka_unit_test(contents_are_validated),
+        cmocka_unit_test(unwritable_places),       cmocka_unit_test(text_is_cached),
+        cmocka_unit_test(cache_can_be_declined),   cmocka_unit_test(a_cache_that_fails_is_no_error),
+        cmocka_unit_test(a_cache_is_validated),    cmocka_unit_test(entries_by_place),
         cmocka_unit_test(companions_count),
     };
     return cmocka_run_group_tests_name("csr_file", tests, fixture_setup, fixture_teardown);

@@ -156,8 +156,9 @@ static void test_a_rubric_is_read_and_mistakes_are_named(void **state)
     assert_true(rubric_points(&p) == 7.5);
     assert_int_equal(p.precisions, 1u << PRECISION_FP16 | 1u << PRECISION_BF16);
     assert_string_equal(p.tests[1].word[1], "1,33");
-    const char *const wrong[] = {
-        "5 biuld\n", "x build\n", "5 correct shapes\n", "-1 build\n", "5 build now\n", "5\n", ""};
+    const char *const wrong[] = {"5 biuld\n",     "x build\n", "5 correct shapes\n", "-1 build\n",
+                                 "5 build now\n", "5\n",       "nan build\n",        "1001 build\n",
+                                 "inf build\n",   ""};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         write_file("grade.tsv", wrong[i], path);
         assert_int_equal(rubric_read(path, &p, &error), STATUS_USAGE);

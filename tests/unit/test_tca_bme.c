@@ -277,6 +277,19 @@ static void bytes_are_those_of_the_formula(void **state)
     }
 }
 
+/* 4 times CSR's bytes is the border, above 16 MB; 2 GiB is one, too. */
+static void sparse_matrices_are_unsuited(void **state)
+{
+    (void)state;
+    assert_true(tca_bme_unsuited(100000, 100000, 1000));
+    assert_true(tca_bme_unsuited(100000, 100000, 52015832));
+    assert_false(tca_bme_unsuited(100000, 100000, 52016668));
+    assert_false(tca_bme_unsuited(11585, 11585, 0)); /* less than 16 MB */
+    assert_true(tca_bme_unsuited(11586, 11586, 0));
+    assert_true(tca_bme_unsuited(131072, 131073, INT64_C(131072) * 131073));
+    assert_false(tca_bme_unsuited(131072, 131072, INT64_C(131072) * 131072));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -286,6 +299,7 @@ int main(void)
         cmocka_unit_test(every_element_has_its_own_bit),
         cmocka_unit_test(a_full_matrix_has_no_gaps),
         cmocka_unit_test(bytes_are_those_of_the_formula),
+        cmocka_unit_test(sparse_matrices_are_unsuited),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -115,7 +115,9 @@ static void fractions(void **state)
         {"-", 0, "found '-'"},
         {"e5", 0, "found 'e5'"},
         {"0x1p3", 0, "found '0x1p3'"},
-        {"1.0D+00", 0, "found '1.0D+00'"},
+        {"1.0D+05", 1e5f, NULL},
+        {"1D", 0, "found '1D'"},
+        {"1.0F+00", 0, "found '1.0F+00'"},
         {"\n1", 0, "found the end of the line"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

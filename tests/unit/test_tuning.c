@@ -212,6 +212,22 @@ static void measuring_a_short_list(void **state)
     assert_string_equal(evaluated, "D=2 C=2 HOST=8; D=1 C=2 HOST=8; D=4 C=2 HOST=8; ");
 }
 
+/* A program that is killed while it writes leaves half a line; the next one is not lost with it. */
+static void half_a_line_swallows_no_other(void **state)
+{
+    (void)state;
+    mkdir(fixture_path("cache"), 0777);
+    mkdir(fixture_path("cache/spmm-lab"), 0777);
+    write_text("cache/spmm-lab/tuning.tsv", "GPU|half a");
+    options o = {.check = true, .seed = 1, .tune = true};
+    const workbench w = {.options = &o, .device = &device, .problem = &p};
+    int recalled[MAX_TUNABLES] = {0};
+    tuning_remember(&w, &lab.base, (const int[]){4, 2, 7});
+    assert_true(tuning_recall(&w, &lab.base, recalled));
+    assert_int_equal(recalled[0], 4);
+    unlink(fixture_path("cache/spmm-lab/tuning.tsv"));
+}
+
 static void remembered_choice_is_not_measured_again(void **state)
 {
     (void)state;
@@ -388,6 +404,7 @@ int main(int argc, char **argv)
         WITH_CACHE(by_rule_and_by_hand),
         WITH_CACHE(measuring_wrong_kernels),
         WITH_CACHE(measuring_a_short_list),
+        WITH_CACHE(half_a_line_swallows_no_other),
         WITH_CACHE(remembered_choice_is_not_measured_again),
         WITH_CACHE(recalls_the_last),
         WITH_CACHE(recalls_nothing_of_others),

@@ -33,13 +33,7 @@ static int make_problem(void **state)
         print_error("%s\n", error.text);
         return -1;
     }
-    double want[N], bound[N];
     right = malloc(A.rows * N * sizeof *right);
-    for (int64_t i = 0; i < A.rows; i++) {
-        p.operation->oracle(&p, 0, i, want, bound);
-        for (int j = 0; j < N; j++)
-            right[i * N + j] = (float)want[j];
-    }
     return 0;
 }
 
@@ -83,7 +77,7 @@ enum fault {
 };
 
 static enum fault fault;
-static int calls, prepared, released;
+static int calls, prepared, released, updated;
 static int seen_tuning[MAX_TUNABLES], narrowed_to;
 
 static cudaError_t prepare(spmm_plan *plan)
@@ -122,11 +116,29 @@ static void add(float *C, size_t bytes, cudaStream_t stream)
     free(sum);
 }
 
+/* Leaves in right[] the product of the inputs that are there now: those of the problem, or of the probe. */
+static void multiply(const spmm_plan *plan, const float *B)
+{
+    float *values = malloc((A.nnz + 1) * sizeof *values), *b = malloc(A.cols * N * sizeof *b);
+    cudaMemcpy(values, plan->A.d_values, A.nnz * sizeof *values, cudaMemcpyDeviceToHost);
+    cudaMemcpy(b, B, A.cols * N * sizeof *b, cudaMemcpyDeviceToHost);
+    for (int64_t i = 0; i < A.rows; i++)
+        for (int j = 0; j < N; j++) {
+            double sum = 0;
+            for (int64_t k = A.row_ptr[i]; k < A.row_ptr[i + 1]; k++)
+                sum += (double)values[k] * b[A.col_idx[k] * N + j];
+            right[i * N + j] = (float)sum;
+        }
+    free(values);
+    free(b);
+}
+
 static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStream_t stream)
 {
     const size_t bytes = (size_t)plan->A.rows * N * sizeof *C;
     char *const c = (char *)C;
     calls++;
+    multiply(plan, B);
     if (fault == WRITES_NOTHING || (fault == WRITES_ONCE && calls > 1)) return cudaSuccess;
     if (fault == FAILS_TO_RUN && calls == 2) return cudaErrorLaunchFailure;
     if (fault == FAILS_INSIDE) CUDA_TRY(fail_inside());
@@ -156,6 +168,12 @@ static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStre
     return cudaSuccess;
 }
 
+static cudaError_t update_values(spmm_plan *plan)
+{
+    updated++;
+    return plan ? cudaSuccess : cudaErrorInvalidValue;
+}
+
 static void release(spmm_plan *plan)
 {
     assert_ptr_equal(plan->state, plan);
@@ -167,6 +185,7 @@ static spmm_contender subject = {
     .base = {.operation = &spmm_operation, .lab = 1, .name = "subject"},
     .prepare = prepare,
     .run = run,
+    .update_values = update_values,
     .release = release,
 };
 
@@ -180,7 +199,7 @@ static outcome evaluate_tuned(workbench *w, enum fault f, const int *tuning)
 {
     outcome out;
     fault = f;
-    calls = prepared = released = 0;
+    calls = prepared = released = updated = 0;
     workbench_evaluate(w, &subject.base, tuning, &out);
     return out;
 }
@@ -228,7 +247,8 @@ static void right_result(void **state)
     assert_true(out.comparison.worst > 0 && out.comparison.worst <= 1);
     assert_int_equal(prepared, 1);
     assert_int_equal(released, 1);
-    assert_int_equal(calls, 2); /* the checked run, and one in place of timed ones */
+    assert_int_equal(calls, 3); /* the last one is the probe's */
+    assert_int_equal(updated, 1);
 }
 
 static const int TUNING[MAX_TUNABLES] = {4, 7};
@@ -242,6 +262,21 @@ static void give_tunables(void)
 static void take_tunables(void)
 {
     memset(subject.base.tunables, 0, sizeof subject.base.tunables);
+}
+
+/* A contender that cannot update values is prepared with the new ones. */
+static void without_update_values_it_is_prepared_anew(void **state)
+{
+    (void)state;
+    workbench w;
+    create_bench(&w, &CHECK);
+    subject.update_values = NULL;
+    const outcome out = evaluate_on(&w, NONE);
+    subject.update_values = update_values;
+    workbench_destroy(&w);
+    assert_outcome(&out, STATUS_OK, "");
+    assert_int_equal(prepared, 2);
+    assert_int_equal(released, 2);
 }
 
 static void tuning_reaches_the_contender(void **state)
@@ -506,6 +541,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(right_result),
+        cmocka_unit_test(without_update_values_it_is_prepared_anew),
         cmocka_unit_test(tuning_reaches_the_contender),
         cmocka_unit_test(every_prepare_has_the_settings_asked_for),
         cmocka_unit_test(no_time_without_a_gpu),
