@@ -27,6 +27,7 @@ typedef struct session {
     problem problem;
     const contender *contender;
     void *instance;
+    cudaStream_t stream; /* the default stream does not wait for it, nor it for that */
 } session;
 
 static array arrays[MAX_ARRAYS];
@@ -78,6 +79,8 @@ static bool put(const message *m, const void *image)
         if (e == cudaSuccess) a->bytes = m->bytes;
     }
     if (e == cudaSuccess) e = cudaMemcpy(a->base, image, m->bytes, cudaMemcpyHostToDevice);
+    if (e == cudaSuccess)
+        e = cudaDeviceSynchronize(); /* the stream of a run would not wait for it */
     a->element = m->element;
     snprintf(a->name, sizeof a->name, "%.*s", (int)sizeof a->name - 1, m->text);
     const instruments *all = instruments_here();
@@ -255,17 +258,18 @@ static cudaError_t take_look(const run_step *steps, size_t count, uint64_t key, 
     return fingerprints_take(all, n, key);
 }
 
-/* One run for each step. */
-static cudaError_t take_steps(session *s, const run_step *steps, size_t count)
+/* One run for each step. *left says what is wrong with work that the last one left. */
+static cudaError_t take_steps(session *s, const run_step *steps, size_t count, const char **left)
 {
     const operation *op = s->contender->operation;
     cudaError_t e = cudaSuccess;
-    for (size_t i = 0; i < count && e == cudaSuccess; i++) {
+    for (size_t i = 0; i < count && e == cudaSuccess && !*left; i++) {
         void *d_inputs[MAX_OPERANDS], *d_outputs[MAX_OUTPUTS];
         resolve(steps[i].inputs, MAX_OPERANDS, d_inputs);
         resolve(steps[i].outputs, MAX_OUTPUTS, d_outputs);
         op->rebind(s->instance, d_inputs);
-        e = op->run(s->instance, d_outputs, 0);
+        e = op->run(s->instance, d_outputs, s->stream);
+        *left = device_work_left(s->stream);
     }
     if (e == cudaSuccess) e = cudaGetLastError();
     return e;
@@ -276,14 +280,19 @@ static bool run(session *s, const message *m, const run_step *steps)
 {
     const size_t count = m->bytes / sizeof *steps;
     const instruments *all = instruments_here();
+    const char *left = NULL;
     cudaError_t e = cudaSuccess;
     if (!s->instance) return answer(STATUS_USAGE, "nothing is prepared", NULL, 0);
     if (count > MAX_STEPS) return answer(STATUS_USAGE, "too many runs", NULL, 0);
     if (all) all->begin(false, NULL);
     copies_allow(false);
-    if (m->command == CHANNEL_RUN) e = take_steps(s, steps, count);
+    if (m->command == CHANNEL_RUN) e = take_steps(s, steps, count, &left);
     if (e == cudaSuccess) e = cudaDeviceSynchronize();
     copies_allow(true);
+    if (e == cudaSuccess && left) {
+        if (all) all->end();
+        return answer(STATUS_WRONG, left, NULL, 0);
+    }
     if (!all) {
         look seen;
         if (e == cudaSuccess) e = take_look(steps, count, m->key, &seen);
@@ -319,12 +328,14 @@ static bool serve(session *s, message *m, char *payload)
 }
 
 /* What has to be opened while that is still possible. */
-static enum status start(int which, error_text *error)
+static enum status start(session *s, int which, error_text *error)
 {
     const instrument_settings settings = {which, "h200", 1};
     device_info device;
     enum status status = device_open(0, &device, error);
     if (status != STATUS_OK) return status;
+    const cudaError_t e = cudaStreamCreateWithFlags(&s->stream, cudaStreamNonBlocking);
+    if (e != cudaSuccess) return device_fail(e, "making a stream", error);
     if (instruments_here()) return instruments_here()->open(&settings, error);
 #ifndef BACKEND_CUDA
     /* A traced runner asks addr2line about lines of the source: it is confined by its parent alone. */
@@ -341,7 +352,7 @@ int main(int argc, char **argv)
     message m;
     error_text error = {""};
     prctl(PR_SET_DUMPABLE, 0);
-    const enum status status = start(argc > 1 ? atoi(argv[1]) : 0, &error);
+    const enum status status = start(&s, argc > 1 ? atoi(argv[1]) : 0, &error);
     if (!answer(status, error.text, NULL, 0) || status != STATUS_OK) return status;
     copies_allow(true);
     while (channel_read(CHANNEL_FD, &m, sizeof m, INFINITY)) {

@@ -45,6 +45,19 @@ bool device_keeps_time(void)
     return !strcmp(BACKEND, "cuda");
 }
 
+const char *device_work_left(cudaStream_t stream)
+{
+#ifdef BACKEND_CUDA
+    (void)stream;
+    return NULL;
+#else
+    const cudaStream_t left = simt_work_left(stream);
+    if (left == cudaStreamLegacy)
+        return "left work on the default stream, for which `stream` does not wait";
+    return left ? "left work on another stream, for which `stream` does not wait" : NULL;
+#endif
+}
+
 enum status device_fail(cudaError_t cuda_error, const char *what, error_text *error)
 {
     const enum status status = cuda_error == cudaErrorMemoryAllocation ? STATUS_MEMORY

@@ -35,6 +35,10 @@ enum status device_open(int index, device_info *info, error_text *error);
 /* Whether times taken on this backend mean anything: false under simt. */
 bool device_keeps_time(void);
 
+/* What is wrong with work that was enqueued since the host last waited for the device: some of it is on
+ * a stream for which `stream` does not wait. NULL: nothing, or a GPU, which does not tell. */
+const char *device_work_left(cudaStream_t stream);
+
 /* An array in device memory between two guard zones. Guards and fresh contents are bytes 0xFF: as
  * floats NaN, so that a read outside the array spoils the result and a write shows in the guard. */
 typedef struct guarded_array {

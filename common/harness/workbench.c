@@ -237,14 +237,21 @@ static bool prepare(trial *t, const contender *c)
     return device_ok(t, e, "prepare");
 }
 
-static cudaError_t run_once(const trial *t)
+/* Runs on a stream for which the default stream does not wait: what is left there would show. */
+static bool run_once(const trial *t)
 {
     void *d_outputs[MAX_OUTPUTS];
+    cudaStream_t stream;
     workbench_outputs(t->w, d_outputs);
-    cudaError_t e = t->op->run(t->instance, d_outputs, 0);
+    cudaError_t e = cudaDeviceSynchronize(); /* for what filled the arrays */
+    if (e == cudaSuccess) e = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+    if (e != cudaSuccess) return device_ok(t, e, "making a stream");
+    e = t->op->run(t->instance, d_outputs, stream);
     if (e == cudaSuccess) e = cudaGetLastError();
+    const char *left = device_work_left(stream);
     if (e == cudaSuccess) e = cudaDeviceSynchronize();
-    return e;
+    cudaStreamDestroy(stream);
+    return device_ok(t, e, "run") && (!left || set_back(t->out, STATUS_WRONG, "%s", left));
 }
 
 /* Brings the outputs to the host, as floats, and compares them. */
@@ -295,7 +302,7 @@ static bool is_right_on(const trial *t, int fill)
     const workbench *w = t->w;
     for (int i = 0; i < w->problem->num_outputs; i++)
         if (cudaMemset(w->output[i].data, fill, w->output[i].bytes) != cudaSuccess) return false;
-    return run_once(t) == cudaSuccess && compare(t, &c) && c.bad == 0;
+    return run_once(t) && compare(t, &c) && c.bad == 0;
 }
 
 /* A contender that makes NaN of NaN, wherever it is wrong, and is right on an output of zeros adds to
@@ -327,8 +334,7 @@ static bool results_vary(const trial *t, const comparison *first)
 {
     comparison c;
     for (int i = 0; i < 3; i++) {
-        if (workbench_poison(t->w) != cudaSuccess || run_once(t) != cudaSuccess || !compare(t, &c))
-            return false;
+        if (workbench_poison(t->w) != cudaSuccess || !run_once(t) || !compare(t, &c)) return false;
         if (!same_errors(first, &c)) return true;
     }
     return false;
@@ -359,8 +365,8 @@ static bool check(const trial *t, enum when when)
 
 static bool check_first_run(const trial *t)
 {
-    return device_ok(t, workbench_poison(t->w), "filling the output") &&
-           device_ok(t, run_once(t), "run") && check(t, FIRST_RUN);
+    return device_ok(t, workbench_poison(t->w), "filling the output") && run_once(t) &&
+           check(t, FIRST_RUN);
 }
 
 static bool check_later_runs(const trial *t)
@@ -370,10 +376,12 @@ static bool check_later_runs(const trial *t)
     void *d_outputs[MAX_OUTPUTS];
     workbench_outputs(w, d_outputs);
     if (!device_ok(t, workbench_poison(w), "filling the output")) return false;
-    cudaError_t e = timed ? time_runs(t->op, t->instance, d_outputs, w->options,
-                                      w->device->l2_bytes, &t->out->timing)
-                          : run_once(t);
-    return device_ok(t, e, "run") && check(t, w->options->check ? LATER_RUNS : FIRST_RUN);
+    const bool ran = timed ? device_ok(t,
+                                       time_runs(t->op, t->instance, d_outputs, w->options,
+                                                 w->device->l2_bytes, &t->out->timing),
+                                       "run")
+                           : run_once(t);
+    return ran && check(t, w->options->check ? LATER_RUNS : FIRST_RUN);
 }
 
 /* Tells the contender of the values that are there now. */
@@ -403,8 +411,8 @@ static bool check_probe(trial *t, const contender *c, const int *tuning)
     t->op->rebind(t->instance, d_inputs);
     const comparison before = t->out->comparison;
     t->reference = &w->probe.reference;
-    const bool right = device_ok(t, workbench_poison(w), "filling the output") &&
-                       device_ok(t, run_once(t), "run") && check(t, PROBE_RUN);
+    const bool right = device_ok(t, workbench_poison(w), "filling the output") && run_once(t) &&
+                       check(t, PROBE_RUN);
     t->reference = &w->reference;
     if (right) t->out->comparison = before; /* whose errors are those of rounding */
     return right && device_ok(t, put_inputs(w, p, own), "uploading the inputs again");
@@ -476,7 +484,7 @@ static bool run_traced(const trial *t, const instruments *all)
     for (int i = 0; i < w->problem->num_outputs && all->forget_contents; i++)
         all->forget_contents(w->output[i].data, w->output[i].bytes);
     all->begin(false, progress_within);
-    const bool ran = device_ok(t, run_once(t), "run");
+    const bool ran = run_once(t);
     all->end();
     return ran;
 }

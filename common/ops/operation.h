@@ -255,7 +255,8 @@ typedef struct operation {
     /* Optional, for operations with values in their sparse operand. They have changed at the same address: brings an
      * instance up to date. cudaErrorNotSupported: it must be prepared anew. */
     cudaError_t (*update_values)(void *instance);
-    /* Enqueues one complete run: every element of every output is defined afterwards. */
+    /* Enqueues one complete run: every element of every output is defined afterwards. Work on another
+     * stream that `stream` does not wait for is a wrong result (device_work_left). */
     cudaError_t (*run)(void *instance, void *const *d_outputs, cudaStream_t stream);
     void (*release)(void *instance);
     /* Optional. The contender to which an instance leaves its work, and its settings: at depth 0 the

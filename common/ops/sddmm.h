@@ -47,7 +47,8 @@ typedef struct sddmm_contender {
      * allocated. cudaErrorNotSupported: this contender cannot take this pattern. */
     cudaError_t (*prepare)(sddmm_plan *plan);
     /* Enqueues the product on `stream`. D holds garbage before and must be defined in full after. Must
-     * not allocate. X and Y are 256-byte aligned, and may be one array. */
+     * not allocate. X and Y are 256-byte aligned, and may be one array. What it starts on another
+     * stream, `stream` must wait for, by an event: work left there is a wrong result. */
     cudaError_t (*run)(const sddmm_plan *plan, const float *X, const float *Y, float *D,
                        cudaStream_t stream);
     /* The same in a 16-bit precision, in place of run: X, Y and D are __half or __nv_bfloat16. */

@@ -46,7 +46,8 @@ typedef struct spmm_contender {
      * what it allocated. cudaErrorNotSupported: this contender cannot take this matrix. */
     cudaError_t (*prepare)(spmm_plan *plan);
     /* Enqueues the product on `stream`. C holds garbage before and must be defined in full after:
-     * whatever zeroing a kernel needs is part of run, and timed. Must not allocate. */
+     * whatever zeroing a kernel needs is part of run, and timed. Must not allocate. What it starts on
+     * another stream, `stream` must wait for, by an event: work left there is a wrong result. */
     cudaError_t (*run)(const spmm_plan *plan, const float *B, float *C, cudaStream_t stream);
     /* The same in a 16-bit precision, in place of run: B and C are __half or __nv_bfloat16. */
     cudaError_t (*run16)(const spmm_plan *plan, const void *B, void *C, cudaStream_t stream);

@@ -152,6 +152,7 @@ extern "C" void simt_launch(const simt_launch_config *config, void (*entry)(void
 {
     cudaError_t error = simt_sticky_error();
     if (!error) error = check_launch(config);
+    if (!error) error = simt_enqueued(config->stream);
     if (error) {
         simt_error(error);
         return;

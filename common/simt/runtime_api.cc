@@ -188,17 +188,29 @@ cudaError_t cudaFreeHost(void *pointer)
 
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
 {
-    NEED_DEVICE();
-    return simt_error(copy(to, from, bytes, kind));
+    const bool within_device =
+        kind == cudaMemcpyDeviceToDevice ||
+        (kind == cudaMemcpyDefault && simt_memory_holds(to) && simt_memory_holds(from));
+    const cudaError_t error = cudaMemcpyAsync(to, from, bytes, kind, cudaStreamLegacy);
+    /* The host waits for what is its own, not for a copy within the device. */
+    return error || within_device ? error : cudaStreamSynchronize(cudaStreamLegacy);
 }
 
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
-                            cudaStream_t)
+                            cudaStream_t stream)
 {
-    return cudaMemcpy(to, from, bytes, kind);
+    NEED_DEVICE();
+    cudaError_t error = copy(to, from, bytes, kind);
+    if (!error && bytes > 0) error = simt_enqueued(stream);
+    return simt_error(error);
 }
 
 cudaError_t cudaMemset(void *pointer, int value, size_t bytes)
+{
+    return cudaMemsetAsync(pointer, value, bytes, cudaStreamLegacy);
+}
+
+cudaError_t cudaMemsetAsync(void *pointer, int value, size_t bytes, cudaStream_t stream)
 {
     NEED_DEVICE();
     if (bytes == 0) return cudaSuccess;
@@ -208,12 +220,7 @@ cudaError_t cudaMemset(void *pointer, int value, size_t bytes)
     memset(pointer, value, bytes);
     if (simt_observer) simt_observer->written(pointer, bytes);
     simt_memory_close();
-    return cudaSuccess;
-}
-
-cudaError_t cudaMemsetAsync(void *pointer, int value, size_t bytes, cudaStream_t)
-{
-    return cudaMemset(pointer, value, bytes);
+    return simt_error(simt_enqueued(stream));
 }
 
 cudaError_t cudaMemGetInfo(size_t *available, size_t *total)

@@ -387,6 +387,12 @@ void simt_set_sticky_error(cudaError_t error);
 /* The dynamic shared memory a kernel may ask for. */
 size_t simt_dynamic_limit(const void *kernel);
 
+/* ---- stream.cc ----------------------------------------------------------------------------- */
+
+/* Notes one more piece of work in the stream: a launch, a copy or a fill. An error: there is no such
+ * stream. */
+cudaError_t simt_enqueued(cudaStream_t stream);
+
 /* ---- switch_*.S ---------------------------------------------------------------------------- */
 
 extern "C" {

@@ -1,22 +1,93 @@
 /*
- * stream.cc - streams and events. Every call completes before it returns, so a stream has nothing
- * to order and an event is a moment of this machine's clock.
+ * stream.cc - streams and events. Every call completes before it returns, so an event is a moment of
+ * this machine's clock. What a GPU would have to wait for is kept all the same: simt_work_left() tells
+ * of work that could still run there.
+ *
+ * Streams and events have vector clocks: how many pieces of work of each stream come before (C. Fidge,
+ * 1988; F. Mattern, 1989). The rules of waiting are those of the CUDA Runtime API reference, "Stream
+ * synchronization behavior".
  */
 #include "simt/simt.h"
 
+#include <map>
+#include <mutex>
 #include <time.h>
 
-struct CUstream_st {
-    unsigned flags;
+/* By stream: how many pieces of its work. */
+typedef std::map<cudaStream_t, uint64_t> work;
+
+struct stream {
+    bool blocking;  /* waits for the legacy default stream, as that does for it */
+    uint64_t count; /* of all its work */
+    work before;    /* what later work of this stream comes after */
 };
 
 struct CUevent_st {
     unsigned flags;
     bool recorded;
     long long nanoseconds;
+    work before;
 };
 
+/* A stream's handle is a number that is never given again. */
+struct all_streams {
+    std::mutex lock;
+    uintptr_t last = (uintptr_t)cudaStreamPerThread;
+    std::map<cudaStream_t, stream> known = {{cudaStreamLegacy, {true, 0, {}}},
+                                            {cudaStreamPerThread, {true, 0, {}}}};
+    work blocking; /* what the legacy default stream has to wait for */
+    work running;  /* the last work of each stream, unless the host has waited for it */
+};
+static all_streams &all = *new all_streams(); /* leaked: it must outlive static destructors */
+
+static void add(work &to, const work &more)
+{
+    for (const auto &w : more)
+        to[w.first] = max(to[w.first], w.second);
+}
+
+/* NULL: there is no such stream. Whatever comes next in it waits as its kind does. */
+static stream *find(cudaStream_t handle)
+{
+    const auto found = all.known.find(handle ? handle : cudaStreamLegacy);
+    if (found == all.known.end()) return nullptr;
+    stream *s = &found->second;
+    if (found->first == cudaStreamLegacy)
+        add(s->before, all.blocking);
+    else if (s->blocking)
+        add(s->before, all.known[cudaStreamLegacy].before);
+    return s;
+}
+
+static void host_waits(const work &waited)
+{
+    for (const auto &w : waited) {
+        const auto last = all.running.find(w.first);
+        if (last != all.running.end() && last->second <= w.second) all.running.erase(last);
+    }
+}
+
+cudaError_t simt_enqueued(cudaStream_t handle)
+{
+    std::lock_guard<std::mutex> guard(all.lock);
+    stream *s = find(handle);
+    if (!s) return cudaErrorInvalidResourceHandle;
+    if (!handle) handle = cudaStreamLegacy;
+    s->before[handle] = all.running[handle] = ++s->count;
+    if (s->blocking) add(all.blocking, s->before);
+    return cudaSuccess;
+}
+
 extern "C" {
+
+cudaStream_t simt_work_left(cudaStream_t handle)
+{
+    std::lock_guard<std::mutex> guard(all.lock);
+    stream *s = find(handle);
+    for (const auto &last : all.running)
+        if (!s || s->before[last.first] < last.second) return last.first;
+    return nullptr;
+}
 
 long long simt_nanoseconds(void)
 {
@@ -25,8 +96,14 @@ long long simt_nanoseconds(void)
     return t.tv_sec * 1000000000LL + t.tv_nsec;
 }
 
+/* Nobody has to remember what is done: clocks begin again without it. */
 cudaError_t cudaDeviceSynchronize(void)
 {
+    std::lock_guard<std::mutex> guard(all.lock);
+    for (auto &known : all.known)
+        known.second.before.clear();
+    all.blocking.clear();
+    all.running.clear();
     return simt_error(simt_sticky_error());
 }
 
@@ -35,7 +112,9 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
     cudaError_t sticky = simt_sticky_error();
     if (sticky) return simt_error(sticky);
     if (!stream || flags > cudaStreamNonBlocking) return simt_error(cudaErrorInvalidValue);
-    *stream = new CUstream_st{flags};
+    std::lock_guard<std::mutex> guard(all.lock);
+    *stream = (cudaStream_t)++all.last;
+    all.known[*stream].blocking = flags != cudaStreamNonBlocking;
     return cudaSuccess;
 }
 
@@ -44,26 +123,38 @@ cudaError_t cudaStreamCreate(cudaStream_t *stream)
     return cudaStreamCreateWithFlags(stream, cudaStreamDefault);
 }
 
+/* Returns at once: its work goes on. */
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
-    if (!stream || stream == cudaStreamLegacy || stream == cudaStreamPerThread)
+    std::lock_guard<std::mutex> guard(all.lock);
+    if (stream == cudaStreamLegacy || stream == cudaStreamPerThread || !all.known.erase(stream))
         return simt_error(cudaErrorInvalidResourceHandle);
-    delete stream;
     return simt_error(simt_sticky_error());
 }
 
-cudaError_t cudaStreamSynchronize(cudaStream_t)
+cudaError_t cudaStreamSynchronize(cudaStream_t handle)
 {
-    return simt_error(simt_sticky_error());
-}
-cudaError_t cudaStreamQuery(cudaStream_t)
-{
+    std::lock_guard<std::mutex> guard(all.lock);
+    const stream *s = find(handle);
+    if (!s) return simt_error(cudaErrorInvalidResourceHandle);
+    host_waits(s->before);
     return simt_error(simt_sticky_error());
 }
 
-cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t event, unsigned)
+/* The answer is that all is done: whoever asks until then has waited. */
+cudaError_t cudaStreamQuery(cudaStream_t stream)
 {
-    return simt_error(event ? simt_sticky_error() : cudaErrorInvalidResourceHandle);
+    return cudaStreamSynchronize(stream);
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event, unsigned)
+{
+    std::lock_guard<std::mutex> guard(all.lock);
+    stream *s = find(handle);
+    if (!s || !event) return simt_error(cudaErrorInvalidResourceHandle);
+    add(s->before, event->before);
+    if (s->blocking) add(all.blocking, s->before);
+    return simt_error(simt_sticky_error());
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
@@ -72,7 +163,7 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
     if (sticky) return simt_error(sticky);
     if (!event || (flags & ~(cudaEventBlockingSync | cudaEventDisableTiming)))
         return simt_error(cudaErrorInvalidValue);
-    *event = new CUevent_st{flags, false, 0};
+    *event = new CUevent_st{flags, false, 0, {}};
     return cudaSuccess;
 }
 
@@ -88,9 +179,12 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
     return simt_error(simt_sticky_error());
 }
 
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t)
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle)
 {
-    if (!event) return simt_error(cudaErrorInvalidResourceHandle);
+    std::lock_guard<std::mutex> guard(all.lock);
+    const stream *s = find(handle);
+    if (!s || !event) return simt_error(cudaErrorInvalidResourceHandle);
+    event->before = s->before;
     event->recorded = true;
     event->nanoseconds = simt_nanoseconds();
     return simt_error(simt_sticky_error());
@@ -98,7 +192,10 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t)
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
-    return simt_error(event ? simt_sticky_error() : cudaErrorInvalidResourceHandle);
+    if (!event) return simt_error(cudaErrorInvalidResourceHandle);
+    std::lock_guard<std::mutex> guard(all.lock);
+    host_waits(event->before);
+    return simt_error(simt_sticky_error());
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t event)

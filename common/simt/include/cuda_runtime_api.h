@@ -4,7 +4,8 @@
  * file of the same name instead.
  *
  * Names, numbers and meanings are those of the CUDA Runtime API reference. What differs here:
- *   - Streams and events are accepted, but everything completes before the call returns.
+ *   - Everything completes before the call returns. What would have to wait for what on a GPU is kept
+ *     all the same: simt_work_left() tells of work that nothing waits for.
  *   - A kernel that fails leaves an error that every later call returns, as on a GPU;
  *     cudaDeviceReset() frees all device memory and makes the device usable again. __device__ and
  *     __constant__ variables keep their values across it.
@@ -223,6 +224,10 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream SIMT_DEFAULT(
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventQuery(cudaEvent_t event);
 cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start, cudaEvent_t end);
+
+/* A stream with work that neither the host has waited for nor later work of `stream` would wait for;
+ * cudaStreamLegacy for the default stream. NULL: there is none. Not part of CUDA. */
+cudaStream_t simt_work_left(cudaStream_t stream);
 
 /* ---- kernels ------------------------------------------------------------------------------- */
 

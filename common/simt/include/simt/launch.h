@@ -76,6 +76,7 @@ struct simt_launch_config {
     int line;
     uint3 grid, block;
     size_t dynamic_shared_bytes;
+    cudaStream_t stream;
 };
 
 /* Runs entry(arguments) once for every thread of the grid and returns when all have finished. An
@@ -136,10 +137,12 @@ template <class Pointer, class Call> struct simt_kernel {
     int line;
     Call call;
 
-    simt_configured_kernel<Pointer, Call>
-    operator()(dim3 grid, dim3 block, size_t dynamic_shared_bytes = 0, cudaStream_t = nullptr)
+    simt_configured_kernel<Pointer, Call> operator()(dim3 grid, dim3 block,
+                                                     size_t dynamic_shared_bytes = 0,
+                                                     cudaStream_t stream = nullptr)
     {
-        return {{name, (const void *)kernel, file, line, grid, block, dynamic_shared_bytes}, call};
+        return {{name, (const void *)kernel, file, line, grid, block, dynamic_shared_bytes, stream},
+                call};
     }
 };
 template <class Pointer, class Call>
