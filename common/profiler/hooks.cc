@@ -322,7 +322,7 @@ void simt_traced_wgmma(float *d, const uint32_t *a, uint64_t b, bool add)
     on_operation(OP_MMA, SIMT_CALLER);
     for (int row = (int)simt_worker->running->index; row < 64; row += WARP_LANES)
         for (int piece = 0; piece < 2; piece++)
-            on_access(simt_wgmma_piece(simt_worker, b, row, piece), 16, false, false, SIMT_CALLER);
+            on_access(simt_wgmma_piece(simt_worker, b, row, piece), 16, false, SIMT_CALLER);
     simt_wgmma_at(d, a, b, add, SIMT_CALLER);
 }
 
