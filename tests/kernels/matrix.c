@@ -25,9 +25,10 @@ static const int WIDTHS[] = {1, 2, 3, 7, 8, 31, 32, 33, 64, 100, 128, 130, 256};
 /* Vectors of 8 numbers and fewer fit the first, of 1 the second, of 2 and 1 the last; none is a multiple of
  * the tiles. */
 static const int SWEPT_WIDTHS[] = {136, 33, 66};
-/* The matrices with every row length at every alignment and with rows of thousands have more nonzeros than
- * that, and take as long as all the others. They leave out what those have: widths that only make more slices, and the last swept one. */
-enum { LARGE = 50000, WIDEST_OF_LARGE = 64 };
+/* The matrices with every row length at every alignment and with rows of thousands have more nonzeros than LARGE, and
+ * take as long as all the others. They leave out what those have: widths that only make more slices, and settings
+ * at other widths than one, a multiple of 8. */
+enum { LARGE = 50000, WIDEST_OF_LARGE = 33, SWEPT_OF_LARGE = 40 };
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
 static const options CHECK_ONLY = {.check = true, .bench = false, .seed = 1};
@@ -208,7 +209,8 @@ static void test_shape(const shape *s, const device_info *device)
     for (int i = 0; i < COUNT(WIDTHS); i++)
         if (!is_large || WIDTHS[i] <= WIDEST_OF_LARGE)
             evaluate_labs(&A, device, WIDTHS[i], false, failures);
-    for (int i = 0; i < COUNT(SWEPT_WIDTHS) - is_large; i++)
+    if (is_large) evaluate_labs(&A, device, SWEPT_OF_LARGE, true, failures);
+    for (int i = 0; i < COUNT(SWEPT_WIDTHS) && !is_large; i++)
         evaluate_labs(&A, device, SWEPT_WIDTHS[i], true, failures);
     csr_free(&A);
     int i = 0;
