@@ -62,7 +62,7 @@ runs_as_written() {
     for text in README.md labs/*/README.md; do
         diff "$text" "$BATS_TEST_TMPDIR/$text"
         case $text in labs/09_* | labs/20_*) continue ;; esac # of language models' weights
-        grep -q '^| arxiv (real) |' "$text" || grep -qx 'Not measured yet.' "$text"
+        grep -q '^| ddi (real) |' "$text" || grep -qx 'Not measured yet.' "$text"
     done
     run ! grep -lx 'Not measured yet.' labs/[012]*/README.md
 }

@@ -473,7 +473,7 @@ END
 shift 3
 setsid "\$@" &
 while kill -0 \$! 2>/dev/null; do
-    [ ! -e "$PWD/asleep" ] || { kill -- -\$!; exit 124; }
+    [ ! -e "$PWD/asleep" ] || { rm "$PWD/asleep"; kill -- -\$!; exit 124; }
     sleep 0.05
 done
 wait \$!
