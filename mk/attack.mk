@@ -5,7 +5,7 @@ ATTACK_RUN := $(ATTACK_BUILD)/simt/tests/attack/run
 ATTACK_SOURCES := $(filter-out tests/attack/starve.c tests/attack/planted.c,$(wildcard tests/attack/*.c))
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 
-.PHONY: attack attack-ready attack-check test-all
+.PHONY: attack attack-check test-all
 
 # In the sanitized build; starve.so belongs to the plain one, whose programs are starved.
 $(OUT)/tests/attack/run: $(call object,$(ATTACK_SOURCES) common/grader/rubric.c) $(COMMON)
@@ -19,7 +19,7 @@ $(OUT)/tests/attack/starve.so: tests/attack/starve.c $(OUT)/settings
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE -O2 -g $(WARN) -fPIC -shared -fno-builtin-malloc -o $@ $< -ldl
 
 ifeq ($(BACKEND),simt)
-attack-ready: programs $(OUT)/tests/attack/starve.so
+attack-ready: FORCE programs $(OUT)/tests/attack/starve.so
 	$(Q)$(MAKE) -s BACKEND=simt BUILD='$(ATTACK_BUILD)' CFLAGS='$(CFLAGS) $(SANITIZE)' \
 		CXXFLAGS='$(CXXFLAGS) $(SANITIZE)' LDFLAGS='$(LDFLAGS) $(SANITIZE)' \
 		$(ATTACK_RUN) $(ATTACK_BUILD)/simt/tests/attack/planted
@@ -35,7 +35,7 @@ attack: attack-ready ## Attack the suite at random: make attack MINUTES=20 [SEED
 	$(Q)OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive $(ATTACK_RUN) --programs $(OUT) --keep $(BUILD)/attack-findings \
 		$(if $(TRY),--try $(TRY),--minutes $(or $(MINUTES),10)) $(if $(SEED),--seed $(SEED)) $(if $(CLASS),--class $(CLASS))
 
-attack-check: attack-ready
+attack-check: attack-ready ## Hold the attack against planted bugs, and try it briefly
 	$(Q)OUT='$(OUT)' SANITIZED='$(ATTACK_BUILD)/simt' bats tests/attack/attack.bats
 
 test-all: test $(if $(filter simt,$(BACKEND)),attack-check) ## Run every test, and a short attack: what takes longer than `make test`
