@@ -9,7 +9,8 @@
  * the measurement of speed where it means nothing, for no points.
  *
  * This process holds the seeds, the oracle and the clock, and links no code of a submission. Exit
- * status: 0 graded, whatever the points; 2 usage, or a submission that cannot be read; 4 the grader itself failed; 77 it was built for a GPU and there is none.
+ * status: 0 graded, whatever the points; 2 usage, or a submission that cannot be read; 4 the grader itself
+ * failed; 77 it was built for a GPU and there is none.
  */
 #include "grader/attempt.h"
 #include "grader/confine.h"

@@ -33,8 +33,8 @@ typedef struct scores {
 enum status scores_open(scores *s, const rubric *p, const char *path, const char *title,
                         const char *walls, error_text *error);
 
-/* `share` (0 to 1) of the test's points, to the hundredth of a point, and why. NAN: the test cannot be run here, which takes its
- * points out of the total. */
+/* `share` (0 to 1) of the test's points, to the hundredth of a point, and why. NAN: the test cannot be run
+ * here, which takes its points out of the total. */
 enum status score(scores *s, int test, double share, error_text *error, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 

@@ -1,9 +1,9 @@
 /*
  * hidden.h - whether a right result was made in sight of the instruments.
  *
- * A result tells what must have been done for it: every byte of it was written, those with nonzeros
- * behind them by more than a fill, and the inputs that it depends on were read. Where fewer bytes were seen, some code has kept its accesses from the
- * instruments, and what they counted and checked is not the whole of it.
+ * A result tells what must have been done for it. Every byte of it was written, those with nonzeros
+ * behind them by more than a fill. The inputs that it depends on were read. Where fewer bytes were seen,
+ * some code has kept its accesses from the instruments: what they counted and checked is not all of it.
  */
 #ifndef HARNESS_HIDDEN_H
 #define HARNESS_HIDDEN_H

@@ -270,9 +270,11 @@ static void run_precision(session *s, const dataset *d, const row_stats *stats, 
         workbench_destroy(&w);
     } else {
         error_text located;
-        fail(&located, status, "%s, %s = %d: %s%s%.900s", d->name, p.operation->width, width,
-             status == STATUS_SKIPPED ? precision_name(precision) : "",
-             status == STATUS_SKIPPED ? " is left out: " : "", error.text);
+        char left_out[32] = "";
+        if (status == STATUS_SKIPPED)
+            snprintf(left_out, sizeof left_out, "%s is left out: ", precision_name(precision));
+        fail(&located, status, "%s, %s = %d: %s%.900s", d->name, p.operation->width, width,
+             left_out, error.text);
         complain(s, status, &located);
         rows_not_run(s, d, &p, status, &error);
     }

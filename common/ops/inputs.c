@@ -42,36 +42,21 @@ void numbers_free(numbers *n)
     *n = (numbers){0};
 }
 
-float whole_number(int most, uint64_t stream, uint64_t at)
+float input_number(int most, uint64_t stream, uint64_t at)
 {
+    if (most == 0) return random_symmetric(stream, at);
     const int k = (int)random_below(stream, at, 2 * (uint64_t)most);
     return (float)(k < most ? k - most : k - most + 1);
 }
 
-/* What a row holds that no nonzero names. */
-static float unused(int64_t row)
-{
-    return row % 2 ? INFINITY : NAN;
-}
-
-void numbers_fill_rows_whole(numbers *n, int64_t rows, int width, const uint8_t *used, int most,
-                             uint64_t stream)
+void numbers_fill_rows(numbers *n, int64_t rows, int width, const uint8_t *used, int most,
+                       uint64_t stream)
 {
 #pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < rows; i++)
         for (int j = 0; j < width; j++) {
             const size_t at = (size_t)i * width + j;
-            n->own[at] = used[i] ? whole_number(most, stream, at) : unused(i);
-        }
-}
-
-void numbers_fill_rows(numbers *n, int64_t rows, int width, const uint8_t *used, uint64_t stream)
-{
-#pragma omp parallel for schedule(static)
-    for (int64_t i = 0; i < rows; i++)
-        for (int j = 0; j < width; j++) {
-            const size_t at = (size_t)i * width + j;
-            n->own[at] = used[i] ? random_symmetric(stream, at) : unused(i);
+            n->own[at] = used[i] ? input_number(most, stream, at) : i % 2 ? INFINITY : NAN;
         }
 }
 

@@ -35,17 +35,14 @@ void numbers_borrow(numbers *n, const float *floats, size_t count);
 
 void numbers_free(numbers *n);
 
-/* Fills n->own as a matrix of `rows` rows of `width`, row-major: uniform in [-1, 1), of that
- * stream of random.h, except in rows whose `used` is 0. Those hold NaN and infinities, which a
- * correct kernel never reads into a result. */
-void numbers_fill_rows(numbers *n, int64_t rows, int width, const uint8_t *used, uint64_t stream);
+/* Number `at` of that stream of random.h. With `most` 0 it is uniform in [-1, 1); else a whole number from -most to
+ * most, and none is 0. */
+float input_number(int most, uint64_t stream, uint64_t at);
 
-/* The same with whole numbers from -most to most, of which none is 0. */
-void numbers_fill_rows_whole(numbers *n, int64_t rows, int width, const uint8_t *used, int most,
-                             uint64_t stream);
-
-/* Number `at` of a stream of such whole numbers. */
-float whole_number(int most, uint64_t stream, uint64_t at);
+/* Fills n->own with such numbers as a matrix of `rows` rows of `width`, row-major, except in rows whose `used` is 0.
+ * Those hold NaN and infinities, which a correct kernel never reads into a result. */
+void numbers_fill_rows(numbers *n, int64_t rows, int width, const uint8_t *used, int most,
+                       uint64_t stream);
 
 /* Replaces each by the nearest number of the precision. */
 void numbers_round(numbers *n);

@@ -156,24 +156,21 @@ static enum status allocate(problem *p, error_text *error)
     return fail(error, STATUS_MEMORY, "no memory for X, Y and the copies of W");
 }
 
-/* Fills the values that are not borrowed, X and Y, but for rows that no nonzero names. */
+/* Fills the values that are not borrowed, X and Y, but for rows that no nonzero names. most: see input_number. */
 static enum status fill(problem *p, int most, error_text *error)
 {
     const csr_matrix *A = p->A;
     sddmm_inputs *own = p->own;
     uint8_t *row_used = dataset_mark_rows(p), *column_used = dataset_mark_columns(p);
     const bool marked = row_used && column_used;
-    const uint64_t of_X = random_substream(p->seed, X_DENSE);
-    const uint64_t of_Y = random_substream(p->seed, Y_DENSE);
+    const uint64_t of_values = random_substream(p->seed, VALUES);
     for (int64_t z = 0; own->values.own && z < A->nnz; z++)
-        own->values.own[z] =
-            p->whole ? whole_number(most, random_substream(p->seed, VALUES), z) : A->values[z];
-    if (marked && p->whole) {
-        numbers_fill_rows_whole(&own->X, A->rows, p->width, row_used, most, of_X);
-        numbers_fill_rows_whole(&own->Y, A->cols, p->width, column_used, most, of_Y);
-    } else if (marked) {
-        numbers_fill_rows(&own->X, A->rows, p->width, row_used, of_X);
-        numbers_fill_rows(&own->Y, A->cols, p->width, column_used, of_Y);
+        own->values.own[z] = p->whole ? input_number(most, of_values, z) : A->values[z];
+    if (marked) {
+        numbers_fill_rows(&own->X, A->rows, p->width, row_used, most,
+                          random_substream(p->seed, X_DENSE));
+        numbers_fill_rows(&own->Y, A->cols, p->width, column_used, most,
+                          random_substream(p->seed, Y_DENSE));
     }
     free(row_used);
     free(column_used);
@@ -203,7 +200,8 @@ static void describe(problem *p)
 
 static enum status create(problem *p, error_text *error)
 {
-    const int most = rounding_whole_limit(p->precision, p->width, p->A->values ? 3 : 2);
+    const int factors = p->A->values ? 3 : 2;
+    const int most = p->whole ? rounding_whole_limit(p->precision, p->width, factors) : 0;
     if (p->whole && !most)
         return fail(error, STATUS_SKIPPED, "%d features have no exact sum", p->width);
     enum status status = dataset_check(p, "SDDMM", error);

@@ -140,9 +140,8 @@ static void add_products(chunk *c, double value, const float *b, int columns)
     }
 }
 
-/* Whole numbers have the nearest number of the precision as their one right result.
- *
- * Of others the bound is that of rounding.c. B is random, so values of a row that share a column share the random factor. */
+/* Whole numbers have the nearest number of the precision as their one right result. Of others the bound is that of
+ * rounding.c. B is random, so values of a row that share a column share the random factor. */
 static void oracle(const problem *p, int output, int64_t row, double *reference, double *bound)
 {
     (void)output; /* there is one */
@@ -201,7 +200,7 @@ static enum status require_finite_results(const problem *p, error_text *error)
     return status;
 }
 
-/* Fills the values that A does not have, or has in another precision, and B, but for rows that no nonzero names. */
+/* Fills the values that are not borrowed, and B, but for rows that no nonzero names. most: see input_number. */
 static void fill(problem *p, const uint8_t *column_used, int most)
 {
     const csr_matrix *A = p->A;
@@ -211,20 +210,16 @@ static void fill(problem *p, const uint8_t *column_used, int most)
     if (own->values.own) {
 #pragma omp parallel for schedule(static)
         for (int64_t k = 0; k < A->nnz; k++)
-            own->values.own[k] = p->whole    ? whole_number(most, of_values, k)
-                                 : A->values ? A->values[k]
-                                             : random_symmetric(of_values, k);
+            own->values.own[k] =
+                A->values && !p->whole ? A->values[k] : input_number(most, of_values, k);
     }
-    if (p->whole)
-        numbers_fill_rows_whole(&own->B, A->cols, p->width, column_used, most, of_B);
-    else
-        numbers_fill_rows(&own->B, A->cols, p->width, column_used, of_B);
+    numbers_fill_rows(&own->B, A->cols, p->width, column_used, most, of_B);
 }
 
 static enum status create(problem *p, error_text *error)
 {
     const csr_matrix *A = p->A;
-    const int most = rounding_whole_limit(p->precision, p->stats.max, 2);
+    const int most = p->whole ? rounding_whole_limit(p->precision, p->stats.max, 2) : 0;
     if (p->whole && !most)
         return fail(error, STATUS_SKIPPED, "a row of %lld nonzeros has no exact sum",
                     (long long)p->stats.max);

@@ -13,14 +13,20 @@ static __global__ void honest_kernel(int rows, int N, const int *row_ptr, const 
     }
 }
 
-cudaError_t honest_rows(const spmm_plan *plan, const float *B, float *C, cudaStream_t stream,
-                        int rows)
+cudaError_t honest_launch(row_kernel *kernel, const spmm_plan *plan, const float *B, float *C,
+                          cudaStream_t stream, int rows)
 {
     const spmm_matrix &A = plan->A;
     if (rows == 0) return cudaSuccess;
-    honest_kernel<<<(rows + 127) / 128, 128, 0, stream>>>(rows, plan->N, A.d_row_ptr, A.d_col_idx,
-                                                          A.d_values, B, C);
+    kernel<<<(rows + 127) / 128, 128, 0, stream>>>(rows, plan->N, A.d_row_ptr, A.d_col_idx,
+                                                   A.d_values, B, C);
     return cudaGetLastError();
+}
+
+cudaError_t honest_rows(const spmm_plan *plan, const float *B, float *C, cudaStream_t stream,
+                        int rows)
+{
+    return honest_launch(honest_kernel, plan, B, C, stream, rows);
 }
 
 cudaError_t honest_run(const spmm_plan *plan, const float *B, float *C, cudaStream_t stream)
