@@ -32,10 +32,19 @@ as_given = '$(subst ','\'',$(value $(1)))'
 
 ##@ Course staff
 
-.PHONY: starter grade grade-ready grade-all calibrate new-lab
+.PHONY: starter autograder release grade grade-ready grade-all calibrate new-lab
+
+# OUT as the user gives it: a folder or a file to make, not where programs are built.
+ASKED = '$(if $(findstring command,$(origin OUT)),$(OUT))'
 
 starter: ## Make the students' tree: make starter OUT=dir
-	$(Q)scripts/starter '$(if $(findstring command,$(origin OUT)),$(OUT))'
+	$(Q)scripts/starter $(ASKED)
+
+autograder: ## Make what Gradescope takes: make autograder LAB=3 OUT=autograder.zip
+	$(Q)scripts/autograder '$(LAB)' $(ASKED)
+
+release: ## Make the archive of the sources: make release [OUT=file.tar.gz]
+	$(Q)scripts/release $(ASKED)
 
 grade: $(if $(LAB),$(GRADE_NEEDS)) ## Grade a submission: make grade LAB=3 SUBMISSION=dir [RESULTS=results.json]
 	$(Q)$(if $(and $(LAB),$(value SUBMISSION)),,$(error grade: which lab and whose? (make grade LAB=3 SUBMISSION=dir)))

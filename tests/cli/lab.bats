@@ -589,8 +589,9 @@ on_terminal() {
     grep -E '^\[ +\] 0/1 rand:rows=50,deg=3: preparing the checks *$' <<<"$said"
     grep -E '^\[ +\] 0/1 rand:rows=50,deg=3 N=5 row_per_thread *$' <<<"$said"
     on_terminal ./lab1 | grep -q ' market.mtx: reading the sample '
-    on_terminal "./lab1 wide 5" | grep -q ': making its stand-in'
-    succeeds ./lab1 rand:rows=50,deg=3 5
+    succeeds ./lab1 rand:rows=50,deg=3 5 # elsewhere nothing is shown
+    toys
+    on_terminal "./lab1 wide 5" | grep -q ' wide: making its stand-in '
 }
 
 @test "colour on a terminal only, and not against the user's wish" {
