@@ -115,6 +115,8 @@ unreadable() {
         done < <(tr '\n' ' ' <"$page" | grep -oE '\]\([^) ]+\)' | sed 's/^](\(.*\))$/\1/')
     done < <(find "$starter" -name '*.md')
     [ "$linked" -gt 100 ]
+    grep -qF '(docs/where-to-run.md)' "$starter/README.md"
+    grep -q '[.]zip' "$starter/README.md" && grep -q '^test   zip ' "$starter/scripts/setup" # as it tells to pack
     diff docs/counters.md "$starter/docs/counters.md" # every link of it is handed out
     mkdir -p "$BATS_TEST_TMPDIR/a/b"
     printf '%s\n' 'see [here](../a/x.md#part), [gone](y.md) and [a' 'long one](../../z.md); [top](#top), [web](https://w), i[0](1)' >"$BATS_TEST_TMPDIR/a/b/p.md"
