@@ -28,7 +28,7 @@ static int room(void)
     return terminal.ws_col > WIDTH ? WIDTH : terminal.ws_col - 1;
 }
 
-/* By blanks: no escape sequence, which a log or a reader with NO_COLOR would see. */
+/* Clears by blanks, not by an escape sequence, which a reader with NO_COLOR does not want. */
 void progress_clear(void)
 {
     if (shown) fprintf(stderr, "\r%*s\r", room(), "");

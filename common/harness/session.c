@@ -171,8 +171,7 @@ static bool is_repeated(const session *s)
     return false;
 }
 
-/* A wrong result of an earlier lab that still has its TODO is no news. The own lab's is: it is what is being
- * written. */
+/* Forgives a wrong result of an earlier lab that still has its TODO. The own lab's counts: it is being written. */
 static void forgive_unwritten(const session *s, const contender *c, outcome *out)
 {
     if (out->status != STATUS_WRONG || !c->lab || !provenance_unwritten(c->lab) ||

@@ -1,4 +1,4 @@
-# What is packed for others: the archive of the sources, and what Gradescope takes.
+# Packing for others: the archive of the sources, and the autograder for Gradescope.
 
 # shellcheck disable=SC2030,SC2031,SC2154
 
@@ -22,7 +22,7 @@ refuses() {
     [[ $stderr == *"$2"* ]]
 }
 
-# What is built here, as if it had been in $tree, whose sources are older; the commit is another.
+# Copies objects that are built here to $tree, whose sources are older; its commit is another.
 take_objects() {
     [ "${BACKEND:-simt}" = simt ] || skip "the grader is tested on the CPU backend"
     [ -e "$built/settings" ] || skip "$built is not built"
