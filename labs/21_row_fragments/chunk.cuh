@@ -58,16 +58,9 @@ multiply_chunk(const float4 *stage, int first_strip, int first, int fragments,
 #pragma unroll
             for (int band = 0; band < BANDS; band++) {
                 if (BANDS > 1) load_band(rows + band * BAND);
-                    /* Between two products on the same sums there are others. */
 #pragma unroll
-                for (int part = 0; part < number::PRODUCTS; part++)
-#pragma unroll
-                    for (int i = 0; i < PAIR; i++)
-#pragma unroll
-                        for (int j = 0; j < TILES; j++)
-#pragma unroll
-                            for (int h = 0; h < HALVES; h++)
-                                number::multiply_add(part, sum[band][s + i][j][h], b[j], a[i][h]);
+                for (int i = 0; i < PAIR; i++)
+                    number::multiply_add(sum[band][s + i], b, a[i]);
             }
         }
         /* END STUDENT */
