@@ -2,9 +2,9 @@
  * mma_operands.cuh - one product of a warp on tensor cores whose result is transposed, by the kind of number:
  * three mma of tf32 numbers for one of fp32 (split_tf32 in mma.cuh), one mma in 16 bits.
  *
- * A tensor core cuts its sums where CUDA cores round them: errors point towards zero and add up, 3 for each 8 terms.
- * So the three products of fp32 begin at zero, the small ones first, and CUDA cores add them to the sum. In 16 bits
- * the rounding of a stored result hides the cuts.
+ * A tensor core cuts its sums where CUDA cores round them: errors point towards zero and add up, three for 8 terms of
+ * fp32. So a long sum of fp32 must leave the tensor core now and then: CUDA cores add up parts of it. In 16 bits the
+ * rounding of a stored result hides the cuts.
  *
  * C^T = B^T * A^T: the left operand of an mma are 16 columns of B, the right one 8 rows of A. A lane's two
  * words of a row of A are then neighbours in registers without having to be moved there. A right operand
@@ -13,7 +13,7 @@
  *   lane_offset     where in a tile of B this lane begins to read, in numbers; rows lie `pitch` apart
  *   load_left       a lane's part of these rows and 16 columns of B, from there on
  *   make_right      the same of A, from a lane's two words
- *   multiply_add    sum[j][h] += left operand j times right operand h
+ *   multiply_add    sum[j][h] += left operand j times right operand h, in the tensor core; the small products first
  *   store_sums      x[0] and x[1] are a lane's sums of one row of C: stores them to their columns of 16
  */
 #ifndef DEVICE_MMA_OPERANDS_CUH
@@ -99,23 +99,15 @@ template <> struct mma_operands<float> {
     static __device__ __forceinline__ void
     multiply_add(float (&sum)[TILES][HALVES][4], const left (&x)[TILES], const right (&y)[HALVES])
     {
-        float part[TILES][HALVES][4] =
-            {}; /* between two products on the same part there are others */
+        /* Between two products on the same sums there are others. */
 #pragma unroll
         for (int product = 0; product < 3; product++)
 #pragma unroll
             for (int j = 0; j < TILES; j++)
 #pragma unroll
                 for (int h = 0; h < HALVES; h++)
-                    mma_m16n8k8_tf32(part[j][h], product == 1 ? x[j].low : x[j].high,
-                                     product == 0 ? y[h].low : y[h].high, part[j][h]);
-#pragma unroll
-        for (int j = 0; j < TILES; j++)
-#pragma unroll
-            for (int h = 0; h < HALVES; h++)
-#pragma unroll
-                for (int e = 0; e < 4; e++)
-                    sum[j][h][e] += part[j][h][e];
+                    mma_m16n8k8_tf32(sum[j][h], product == 1 ? x[j].low : x[j].high,
+                                     product == 0 ? y[h].low : y[h].high, sum[j][h]);
     }
     static __device__ __forceinline__ void store_sums(float *to, int lane, const float (&x)[2])
     {
