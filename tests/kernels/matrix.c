@@ -5,7 +5,8 @@
  * A setting of the tunables is tried at three widths, the lab's own choice at all of them, on the largest
  * matrix at fewer. Of a lab with many settings those are tried that differ from its choice in one tunable.
  *
- *     matrix [LAB] [all] [K/N]      that lab alone; all settings; of the shapes every N-th, from number K on
+ *     matrix [LAB] [quick|all] [K/N]      that lab alone; fewer widths and settings, or all settings; of the shapes
+ *                                         every N-th, from number K on
  */
 #include "harness/tuning.h"
 #include "harness/workbench.h"
@@ -30,6 +31,8 @@ static const int SWEPT_WIDTHS[] = {136, 33, 66};
  * take as long as all the others. They leave out what those have: widths that only make more slices, and settings
  * at other widths than one, a multiple of 8. */
 enum { LARGE = 50000, WIDEST_OF_LARGE = 33, SWEPT_OF_LARGE = 40 };
+/* Of these, the quick matrix tries each lab's own choice alone: one column, a vector and a half, whole vectors. */
+static const int QUICK_WIDTHS[] = {1, 33, 64};
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
 static const options CHECK_ONLY = {.check = true, .bench = false, .seed = 1};
@@ -95,7 +98,7 @@ static bool is_taken(workbench *w, const contender *c, const int *tuning)
     return !memcmp(settled, tuning, bytes);
 }
 
-static bool all_settings;
+static bool all_settings, quick;
 
 static int num_settings(const contender *c)
 {
@@ -207,11 +210,12 @@ static void test_shape(const shape *s, const device_info *device)
     }
     memset(failures, 0, sizeof failures);
     const bool is_large = A.nnz > LARGE;
-    for (int i = 0; i < COUNT(WIDTHS); i++)
-        if (!is_large || WIDTHS[i] <= WIDEST_OF_LARGE)
-            evaluate_labs(&A, device, WIDTHS[i], false, failures);
-    if (is_large) evaluate_labs(&A, device, SWEPT_OF_LARGE, true, failures);
-    for (int i = 0; i < COUNT(SWEPT_WIDTHS) && !is_large; i++)
+    const int *widths = quick ? QUICK_WIDTHS : WIDTHS;
+    for (int i = 0; i < (quick ? COUNT(QUICK_WIDTHS) : COUNT(WIDTHS)); i++)
+        if (!is_large || widths[i] <= (quick ? 1 : WIDEST_OF_LARGE))
+            evaluate_labs(&A, device, widths[i], false, failures);
+    if (is_large && !quick) evaluate_labs(&A, device, SWEPT_OF_LARGE, true, failures);
+    for (int i = 0; i < COUNT(SWEPT_WIDTHS) && !is_large && !quick; i++)
         evaluate_labs(&A, device, SWEPT_WIDTHS[i], true, failures);
     csr_free(&A);
     int i = 0;
@@ -444,9 +448,13 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         const bool all = strcmp(argv[i], "all") == 0;
         if (take_shard(argv[i])) continue;
+        if (strcmp(argv[i], "quick") == 0) {
+            quick = true;
+            continue;
+        }
         if (!all && (only_lab || strchr(argv[i], '/') || atoi(argv[i]) <= 0)) {
             /* not the last of several labs alone */
-            fprintf(stderr, "usage: matrix [LAB] [all] [K/N]\n");
+            fprintf(stderr, "usage: matrix [LAB] [quick|all] [K/N]\n");
             return STATUS_USAGE;
         }
         if (all)
@@ -460,6 +468,6 @@ int main(int argc, char **argv)
     }
     for (int i = shard - 1; i < NUM_SHAPES; i += shards)
         test_shape(&SHAPES[i], &device);
-    if (shard == shards) test_the_rest(&device);
+    if (shard == shards && !quick) test_the_rest(&device);
     return tap_done();
 }
