@@ -182,7 +182,7 @@ static cudaError_t prepare(spmm_plan *plan)
     return error;
 }
 
-/* The rule, found by --sweep on 13 graphs (README.md, "Choosing"). */
+/* The rule, found by --sweep on 13 graphs (LOG.md, "Choosing"). */
 static void choose(const row_stats *stats, int N, int *tuning)
 {
     /* Four segments for each warp that the device holds balance well; below 64 nonzeros a segment,
