@@ -1,4 +1,4 @@
-# What the texts promise: links lead somewhere, commands run, tables show the measured rows.
+# Promises of the texts: links lead somewhere, commands run, tables show the measured rows.
 #
 # Commands of a block that begins with ```sh are run as they stand, from the root of the checkout;
 # those that need a GPU stand in a block ```sh gpu, those that need a class, or minutes,
