@@ -55,13 +55,13 @@ runs_as_written() {
 }
 
 @test "the tables are those of the measured rows" {
-    cp -r Makefile config.mk mk scripts labs README.md report "$BATS_TEST_TMPDIR"
+    cp -r Makefile config.mk mk scripts labs docs README.md report "$BATS_TEST_TMPDIR"
     mkdir "$BATS_TEST_TMPDIR/common"
     cp -r common/ops "$BATS_TEST_TMPDIR/common" # which operations there are
     make -C "$BATS_TEST_TMPDIR" ladder
-    for text in README.md labs/*/README.md; do
+    for text in README.md docs/times.md labs/*/README.md; do
         diff "$text" "$BATS_TEST_TMPDIR/$text"
-        case $text in labs/09_* | labs/20_*) continue ;; esac # of language models' weights
+        case $text in README.md | labs/09_* | labs/20_*) continue ;; esac # a line a lab; language models' weights
         grep -q '^| ddi (real) |' "$text" || grep -qx 'Not measured yet.' "$text"
     done
     run ! grep -lx 'Not measured yet.' labs/[012]*/README.md
@@ -91,6 +91,15 @@ runs_as_written() {
         END { exit bad }
 AWK
     done
+}
+
+@test "README: a line a lab, whose figure is that of the full table, and none without rows" {
+    of_last_lab=$(awk -F'|' '/^N = 32/ { here = 1 } here && /^\| geometric mean/ { print $(NF - 1); exit }' docs/times.md)
+    [[ $of_last_lab =~ ([0-9.]+)\*\*,\ ([0-9]+\ of\ [0-9]+) ]]
+    grep -qF "(labs/99_open/README.md) | open: the fastest SpMM of the suite, and room for yours | ${BASH_REMATCH[1]} | ${BASH_REMATCH[2]} | cuSPARSE, N = 32 |" README.md
+    [ "$(scripts/ladder-lines "$rows" | grep -c '^| \[')" -eq "$(find labs -mindepth 1 -maxdepth 1 -name '[0-9]*' | wc -l)" ]
+    scripts/ladder-lines "$rows" | grep -q '^| \[30\].*| - | - | not measured yet |$'
+    run ! scripts/ladder-lines no-such.csv
 }
 
 @test "README: what the main job prints is what it prints" {
