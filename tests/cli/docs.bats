@@ -129,6 +129,30 @@ AWK
         "$BATS_TEST_TMPDIR/printed"
 }
 
+# Prints the functions of headers that begin in the first column, a signature a line. Members of structs do not.
+device_functions() {
+    awk '
+        /^template </ && !/__device__/ { before = $0; next }
+        (/^[^ #\/*]/ && /__device__/) || more { text = (more ? text : before) " " $0; more = 1 }
+        more && /\)$/ {
+            gsub(/(static|__device__|__forceinline__) /, "", text)
+            gsub(/ +/, " ", text)
+            sub(/^ /, "", text)
+            print text
+            more = 0
+        }
+        { before = "" }' "$@"
+}
+
+@test "docs: the page of wrappers has every function of the headers it names, and no other" {
+    mapfile -t headers < <(grep '^## ' docs/device-api.md | grep -o 'common/device/[a-z_]*\.cuh')
+    [ "${#headers[@]}" -ge 12 ]
+    device_functions "${headers[@]}" | LC_ALL=C sort >"$BATS_TEST_TMPDIR/there"
+    grep -q '^int lane_id()$' "$BATS_TEST_TMPDIR/there"
+    sed -n 's/^| `\([^`]*\)` | [^|]* | `[^`]*` |$/\1/p' docs/device-api.md | LC_ALL=C sort | diff - "$BATS_TEST_TMPDIR/there"
+    run ! grep -vE '^\| (`[^`]*` \| [^|]* \| `[^`]*`|function \| meaning \| use) \|$|^\|---' <(grep '^|' docs/device-api.md)
+}
+
 @test "README: commands run as written" { runs_as_written README.md; }
 @test "handouts: commands run as written" {
     for text in labs/*/README.md; do
