@@ -50,7 +50,7 @@ function line(title, folder, idea, text) {
 END {
     if (failed) exit failed
     operation_words = split(OPERATIONS, operation, " ") # "sddmm K spmm N"
-    labs = split(IDEAS, entry, "\n")
+    labs = split(ENVIRON["IDEAS"], entry, "\n")
     for (l = 1; l <= labs; l++) {
         split(entry[l], part, "\t")
         which = part[1] + 0
