@@ -150,6 +150,7 @@ device_functions() {
     [ "${#headers[@]}" -ge 12 ]
     device_functions "${headers[@]}" | LC_ALL=C sort >"$BATS_TEST_TMPDIR/there"
     grep -q '^int lane_id()$' "$BATS_TEST_TMPDIR/there"
+    # shellcheck disable=SC2016
     sed -n 's/^| `\([^`]*\)` | [^|]* | `[^`]*` |$/\1/p' docs/device-api.md | LC_ALL=C sort | diff - "$BATS_TEST_TMPDIR/there"
     # shellcheck disable=SC2016
     run ! grep -vE '^\| (`[^`]*` \| [^|]* \| `[^`]*`|function \| meaning \| use) \|$|^\|---' <(grep '^|' docs/device-api.md)
