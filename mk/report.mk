@@ -7,7 +7,7 @@ ROWS := $(or $(RESULTS),report/results/h200)
 ladder_rows = $(or $(wildcard $(ROWS)/$(1).csv),$(if $(wildcard $(ROWS)/*.csv),,$(ROWS)/$(1).csv))
 narrow_rows = $(wildcard $(addprefix $(ROWS)/$(1)-,fp16.csv bf16.csv))
 LADDER_ROWS = $(call ladder_rows,spmm)
-# Of pruned weights: beside dense products.
+# Rows of pruned weights: beside dense products.
 DENSE_ROWS := $(wildcard $(ROWS)/spmm-llm*.csv)
 # Rows of others, measured on the same device.
 RIVAL_ROWS := $(ROWS)/rivals

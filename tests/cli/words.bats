@@ -46,6 +46,7 @@ listed() {
         echo '<!-- ladder -->'; words 40; echo; echo '<!-- /ladder -->'
         printf -- '- '; words 20; printf '\n- '; words 20; echo
         printf '\n> - '; words 20; printf '\n> - '; words 20; echo
+        printf '\n<details><summary>'; words 20; printf '</summary>'; words 20; echo '</details>'
         printf '\n`'; words 40; echo '` and `code` count as one.'
     } >docs/a.md
     run -0 "$check" docs/a.md

@@ -9,6 +9,7 @@
  */
 #include "harness/tuning.h"
 #include "harness/workbench.h"
+#include "matrix/generate.h"
 #include "matrix/shapes.h"
 #include "prescale.h"
 #include "tensor_core.h"
@@ -73,7 +74,7 @@ static void evaluate_choice(workbench *w, const contender *c, failure *f)
     }
 }
 
-/* What prepare makes of the settings; an error leaves them alone, and the evaluation will say why. */
+/* Takes the settings as prepare makes them; an error leaves them alone, and the evaluation will say why. */
 static void settle(workbench *w, const contender *c, int *tuning)
 {
     void *d_inputs[MAX_OPERANDS], *instance;
@@ -238,6 +239,43 @@ static void test_tensor_core(const contender *c, const device_info *device)
            c->name, wrong ? ": " : "", wrong ? wrong : "");
 }
 
+/* A tensor core cuts its sums, so that errors of long ones add up: over the nonzeros of a row, or over the width. */
+static void test_long_sums(const contender *c, const device_info *device)
+{
+    static const struct {
+        const char *spec;
+        int width;
+    } LONG[] = {{"weights:rows=40,cols=4096,sparsity=0.5", 32},
+                {"weights:rows=40,cols=128,sparsity=0.5", 2048}};
+    failure f = {0};
+    for (int i = 0; i < COUNT(LONG) && !f.any; i++) {
+        char spelled[400];
+        csr_matrix A = {0};
+        error_text error;
+        workbench w;
+        problem p = {.operation = c->operation,
+                     .A = &A,
+                     .width = LONG[i].width,
+                     .seed = 1,
+                     .precision = c->precision};
+        f.any = true;
+        snprintf(f.text, sizeof f.text, "%s cannot be made", LONG[i].spec);
+        if (generate(LONG[i].spec, &A, spelled, sizeof spelled, &error) == STATUS_OK &&
+            row_stats_compute(&A, &p.stats, &error) == STATUS_OK &&
+            p.operation->create(&p, &error) == STATUS_OK) {
+            if (workbench_create(&w, &CHECK_ONLY, device, &p, &error) == STATUS_OK) {
+                f = (failure){0};
+                evaluate_sweep(&w, c, &f);
+                workbench_destroy(&w);
+            }
+            p.operation->destroy(&p);
+        }
+        csr_free(&A);
+    }
+    tap_ok(!f.any, "lab%d %s: long sums, not cut too often%s%s", c->lab, c->name, f.any ? ": " : "",
+           f.text);
+}
+
 static void test_prescale(const contender *c)
 {
     const int G = 1 << 30; /* so many floats are 4 GiB */
@@ -269,7 +307,7 @@ static void test_parent(const contender *c)
 
 /* ---- the same bits every time ---------------------------------------------------------------- */
 
-/* What adds up in one order, whichever block comes last: contenders by name, in every precision. */
+/* Contenders that add up in one order, whichever block comes last: by name, in every precision. */
 static const struct {
     const char *name;
     int setting[MAX_TUNABLES];
@@ -292,7 +330,8 @@ static const struct {
     {"sddmm_balanced", {1, 32, 1}, "one huge row"},
     {"sddmm_balanced", {2, 8, 6}, "huge first row"}, /* its columns ascend: six blocks */
     {"sddmm_tiles", {768}, "huge first row"},
-    {"sddmm_tensor_core", {64, 2}, "one huge row"}, /* elements named again */
+    {"sddmm_tensor_core", {64, 0}, "one huge row"}, /* elements named again */
+    {"sddmm_tensor_core", {128, 1}, "one huge row"},
 };
 
 /* Three runs of one plan, and one of a second plan, must agree to the bit. */
@@ -384,13 +423,15 @@ static bool take_shard(const char *text)
     return true;
 }
 
-/* What is tested on no shape of the list. */
+/* Tests all that no shape of the list does. */
 static void test_the_rest(const device_info *device)
 {
     for (const contender *c = contenders(); c; c = c->next)
         if (is_tested(c) && prescale_tunable(c) >= 0) test_prescale(c);
     for (const contender *c = contenders(); c; c = c->next)
         if (is_tested(c) && multiplies_zeros(c)) test_tensor_core(c, device);
+    for (const contender *c = contenders(); c; c = c->next)
+        if (is_tested(c) && c->unit == UNIT_TENSOR_CORES) test_long_sums(c, device);
     for (const contender *c = contenders(); c; c = c->next)
         if (is_tested(c) && c->lab < FIRST_VARIANT) test_parent(c);
     test_repeats(device);
