@@ -7,7 +7,7 @@ ROWS := $(or $(RESULTS),report/results/h200)
 ladder_rows = $(or $(wildcard $(ROWS)/$(1).csv),$(if $(wildcard $(ROWS)/*.csv),,$(ROWS)/$(1).csv))
 narrow_rows = $(wildcard $(addprefix $(ROWS)/$(1)-,fp16.csv bf16.csv))
 LADDER_ROWS = $(call ladder_rows,spmm)
-# Of pruned weights: beside dense products.
+# Rows of pruned weights: beside dense products.
 DENSE_ROWS := $(wildcard $(ROWS)/spmm-llm*.csv)
 # Rows of others, measured on the same device.
 RIVAL_ROWS := $(ROWS)/rivals
@@ -29,12 +29,14 @@ write = $(foreach page,$(shell grep -lxF -e '<!-- $(1) -->' $(PAGES)),\
 
 ##@ Report (of measured rows, without a GPU)
 
-ladder: leaderboard ## Write the tables of README.md and the handouts from the measured rows
+ladder: leaderboard ## Write the tables of README.md, docs and the handouts from the measured rows
 	$(foreach o,$(OPERATIONS),$(call write,$(call named,ladder,$(o),spmm),scripts/ladder-table $(call ladder_rows,$(o))))
 	$(foreach d,$(LAB_DIRS),$(foreach o,$(call operations_of,$(d)),$(call write,$(call named,lab-table $(call \
 		number_of,$(d)),$(o),$(call own_operation,$(d))),scripts/ladder-table --lab $(call \
 		number_of,$(d)) $(call ladder_rows,$(o)) $(if $(call ladder_rows,$(o)),$(call narrow_rows,$(o))))))
 	$(call write,dense-table,scripts/dense-table $(DENSE_ROWS))
+	$(call write,ladder-lines,scripts/ladder-lines $(foreach o,$(OPERATIONS),$(call \
+		ladder_rows,$(o))) $(wildcard $(ROWS)/spmm-fp16.csv) $(DENSE_ROWS))
 
 leaderboard: ## Who is fastest, labs, vendor and rivals: RIVAL_ROWS=FOLDER of CSV files
 	$(foreach o,$(OPERATIONS),$(if $(call ladder_rows,$(o)),$(call write,$(call \

@@ -16,7 +16,7 @@ $(OUT)/tests/unit/%: $(OUT)/tests/unit/%.c.o $(COMMON)
 	$(link) -lcmocka
 $(OUT)/tests/primitives/%: $(OUT)/tests/primitives/%.cu.o $(COMMON)
 	$(link)
-# What needs none of the vendor's libraries runs on the CPU backend, too.
+# Objects that need none of the vendor's libraries run on the CPU backend, too.
 $(OUT)/tests/primitives/dense: $(call object,common/baselines/dense.cu)
 $(OUT)/tests/simt/%: $(OUT)/tests/simt/%.cu.o $(COMMON)
 	$(link)

@@ -55,12 +55,12 @@ typedef struct run_step {
     int32_t inputs[MAX_OPERANDS], outputs[MAX_OUTPUTS]; /* -1 behind the last */
 } run_step;
 
-/* What a runner answers RUN and LOOK with: of the arrays of outputs, guards included. */
+/* Answer of a runner to RUN and LOOK: about the arrays of outputs, guards included. */
 typedef struct look {
     fingerprint outputs[MAX_STEPS][MAX_OUTPUTS];
 } look;
 
-/* What a traced runner answers a RUN with. */
+/* Answer of a traced runner to a RUN. */
 typedef struct trace_report {
     counters run;       /* of the kernels of run */
     seen_accesses seen; /* of the arrays of the last run */

@@ -72,7 +72,7 @@ bool install_seccomp_filter(void)
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OWN_ARCHITECTURE, 1, 0),
         ANSWER(SECCOMP_RET_KILL_PROCESS),
         LOAD(nr),
-        /* What clone3 is asked for lies in memory, out of a filter's sight: the C library then falls
+        /* The request to clone3 lies in memory, out of a filter's sight: the C library then falls
          * back to clone, whose first argument tells a thread from a process. */
         UNLESS(SYS_clone3, 1),
         ANSWER(SECCOMP_RET_ERRNO | ENOSYS),
@@ -87,7 +87,7 @@ bool install_seccomp_filter(void)
         UNLESS((unsigned)getpid(), 1),
         ANSWER(SECCOMP_RET_ALLOW),
         ANSWER(SECCOMP_RET_ERRNO | EPERM),
-        /* What is data stays data: bytes of a constant cannot be made instructions. */
+        /* Keeps data as data: bytes of a constant cannot be made instructions. */
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 1, 0),
         UNLESS(SYS_mprotect, 4),
         LOAD(args[2]),

@@ -340,7 +340,7 @@ static bool is_about_times(int id)
            id == OPT_TUNE;
 }
 
-/* What cannot be asked for together. `about_times` is the name of such an option, or NULL. */
+/* Refuses options that cannot go together. `about_times` is the name of such an option, or NULL. */
 static enum status check_together(const options *o, const char *about_times, error_text *error)
 {
     if (!o->check && !o->bench)

@@ -26,7 +26,7 @@ typedef struct entry {
     int tuning[MAX_TUNABLES];
 } entry;
 
-/* What stays the same from the first dataset to the last. */
+/* State that is the same from the first dataset to the last. */
 typedef struct session {
     const char *program;
     const options *options;

@@ -419,7 +419,7 @@ static bool check_probe(trial *t, const contender *c, const int *tuning)
     return right && device_ok(t, put_inputs(w, p, own), "uploading the inputs again");
 }
 
-/* What a contender wrote around its output or into its inputs is not held against the next one. */
+/* Repairs all that a contender wrote around its output or into its inputs: the next one is not blamed. */
 static cudaError_t mend_surroundings(workbench *w)
 {
     const problem *p = w->problem;
@@ -498,7 +498,7 @@ static bool prepare_traced(trial *t, const contender *c, const instruments *all)
     return prepared;
 }
 
-/* What was seen of the arrays, before a check looks at them itself. */
+/* Returns the accesses to the arrays, before a check looks at them itself. */
 static seen_accesses take_seen(const workbench *w, const instruments *all)
 {
     const problem *p = w->problem;

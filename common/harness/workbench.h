@@ -29,7 +29,7 @@ typedef struct workbench {
     void *host_image; /* room for an output as it is on the device, where that is not fp32 */
 } workbench;
 
-/* What became of one contender. */
+/* Outcome of one contender. */
 typedef struct outcome {
     enum status status; /* STATUS_OK; or why there is no time: WRONG, MEMORY, RUNTIME, SKIPPED */
     char message[256];  /* one sentence where status is not OK */

@@ -85,7 +85,7 @@ typedef struct registration {
     const struct operation *operation;
 } registration;
 
-/* What the REGISTER macro of each operation is made of. contenders() finds what it leaves in the
+/* Makes the REGISTER macro of each operation. contenders() finds what it leaves in the
  * section: no code of a lab runs before main(), so that a grader can refuse any that would. */
 #define CONTENDER_REGISTER(lab, operation)                                                     \
     __attribute__((used,                                                                       \
@@ -181,7 +181,7 @@ typedef struct gather_cost {
     double span;  /* ... of the array: they decide the rate (results/limits.h) */
 } gather_cost;
 
-/* What one run must move and compute, whatever the kernel: see each operation's model. */
+/* Bytes and operations that one run must move and compute, whatever the kernel: see each operation's model. */
 typedef struct cost_model {
     double flops;
     double compulsory_bytes;          /* every input read once, every output written once */
@@ -193,7 +193,7 @@ typedef struct cost_model {
 /* Bytes of all gathers. */
 double cost_gather_bytes(const cost_model *model);
 
-/* What one run of a contender cannot do without: the bound of its time is made of it. Every number is
+/* Least work of one run of a contender: the bound of its time is made of it. Every number is
  * at most what any kernel of that kind does, never more. */
 typedef struct least_work {
     double

@@ -46,7 +46,7 @@ typedef struct row {
     char status[8];           /* ok, wrong, oom, skip, error; sample: traced in part, not checked */
     char message[256];        /* why, where status is not ok */
 
-    /* What instruments say, each group empty unless its flag is set. Counters are sums over the
+    /* Findings of the instruments, each group empty unless its flag is set. Counters are sums over the
      * kernels of run. */
     bool counted, predicted, checked;
     char model[48]; /* the GPU that was modelled */
@@ -85,7 +85,7 @@ void csv_text(FILE *out, const char *text);
  * for example. Both formats begin with the word "schema". */
 enum status rows_may_replace(const char *path, error_text *error);
 
-/* What a run that is not complete must leave in `path`: *older becomes the lines below the header of a CSV of this
+/* Reads the lines that an incomplete run must keep in `path`: *older becomes the lines below the header of a CSV of this
  * schema ("" if there is no file; the caller frees). False: it holds rows that can only be replaced as a whole. */
 bool rows_older(const char *path, char **older);
 

@@ -39,7 +39,7 @@ template <class T> __host__ __device__ constexpr int strips_per_warp(int panel_r
  * at once, to all banks. */
 constexpr int SUMS_MARGIN = 4;
 
-/* Of a stage: rows of B, lines of A in whole rounds, and the map of a later chunk. */
+/* Counts the units of a stage: rows of B, lines of A in whole rounds, and the map of a later chunk. */
 template <class T> static int stage_units(const fragment_arrays *a)
 {
     const int rounds = (a->stage_lines + ROUND_LINES - 1) / ROUND_LINES;

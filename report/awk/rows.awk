@@ -98,7 +98,7 @@ function origin(    k, part, origins, of, n, text, list, i, num_files) {
         "; rows of " (num_files <= 8 ? sorted(files, "") : num_files " files")
 }
 
-# Of what is measured, what is not.
+# Stops, since nothing of `what` was measured.
 function nothing(what) {
     stop("no rows of " what "; make bench PLAN=" PLAN " measures them")
 }

@@ -4,7 +4,7 @@
 # or the other. Where the rule's own setting is in the sweep, its time is taken from there: both times are then of
 # one sitting.
 
-# Of this row's tuning, "" if it has no such setting.
+# Returns this setting in the row's tuning, "" if it has no such setting.
 function tuned_to(name,    n, i, part, word) {
     n = split(get("tuning"), word, " ")
     for (i = 1; i <= n; i++) {
@@ -45,7 +45,7 @@ function is_swept() { return get("flags") ~ /(^|;)sweep/ && get("status") == "ok
 # The setting that the rule chose, as settings of the sweep are called.
 function rule_setting(key) { return setting_of(contender_of[key, "lab" lab], tuning[key, "lab" lab]) }
 
-# What it takes, in ms; 0 where it was not measured.
+# Returns the time of the rule in ms; 0 where it was not measured.
 function rule_ms(key,    ms) {
     ms = time_of(key, "lab" lab)
     return (key, rule_setting(key)) in sweep_time ? sweep_time[key, rule_setting(key)] : ms

@@ -351,7 +351,7 @@ END
     [ -x "$programs/lab99" ] || skip "$programs/lab99 is not built"
     for plan in report/plans/*; do
         run -0 --separate-stderr scripts/bench "$plan" "$programs" --dry-run
-        # What is left out are files that somebody has to put here.
+        # Files left out are those that somebody has to put here.
         left_out=$(grep -v ': datasets/data/' <<<"$stderr" || true)
         [ -z "$left_out" ]
     done

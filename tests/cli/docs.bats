@@ -1,4 +1,4 @@
-# What the texts promise: links lead somewhere, commands run, tables show the measured rows.
+# Promises of the texts: links lead somewhere, commands run, tables show the measured rows.
 #
 # Commands of a block that begins with ```sh are run as they stand, from the root of the checkout;
 # those that need a GPU stand in a block ```sh gpu, those that need a class, or minutes,
@@ -27,6 +27,7 @@ runs_as_written() {
     awk -v to="$blocks/" '/^```/ { inside = $0 == "```sh"; blocks += inside; next }
         inside { print > (to blocks) }' "$1"
     for n in "$blocks"/*; do
+        [ -e "$n" ] || continue # a page without commands
         grep -q 'make test' "$n" && continue
         echo "--- $1:"
         cat "$n"
@@ -55,13 +56,13 @@ runs_as_written() {
 }
 
 @test "the tables are those of the measured rows" {
-    cp -r Makefile config.mk mk scripts labs README.md report "$BATS_TEST_TMPDIR"
+    cp -r Makefile config.mk mk scripts labs docs README.md report "$BATS_TEST_TMPDIR"
     mkdir "$BATS_TEST_TMPDIR/common"
     cp -r common/ops "$BATS_TEST_TMPDIR/common" # which operations there are
     make -C "$BATS_TEST_TMPDIR" ladder
-    for text in README.md labs/*/README.md; do
+    for text in README.md docs/times.md labs/*/README.md; do
         diff "$text" "$BATS_TEST_TMPDIR/$text"
-        case $text in labs/09_* | labs/20_*) continue ;; esac # of language models' weights
+        case $text in README.md | labs/09_* | labs/20_*) continue ;; esac # a line a lab; language models' weights
         grep -q '^| ddi (real) |' "$text" || grep -qx 'Not measured yet.' "$text"
     done
     run ! grep -lx 'Not measured yet.' labs/[012]*/README.md
@@ -93,6 +94,15 @@ AWK
     done
 }
 
+@test "README: a line a lab, whose figure is that of the full table, and none without rows" {
+    of_last_lab=$(awk -F'|' '/^N = 32/ { here = 1 } here && /^\| geometric mean/ { print $(NF - 1); exit }' docs/times.md)
+    [[ $of_last_lab =~ ([0-9.]+)\*\*,\ ([0-9]+\ of\ [0-9]+) ]]
+    grep -qF "(labs/99_open/README.md) | open: the fastest SpMM of the suite, and room for yours | ${BASH_REMATCH[1]} | ${BASH_REMATCH[2]} | cuSPARSE, N = 32 |" README.md
+    [ "$(scripts/ladder-lines "$rows" | grep -c '^| \[')" -eq "$(find labs -mindepth 1 -maxdepth 1 -name '[0-9]*' | wc -l)" ]
+    scripts/ladder-lines "$rows" | grep -q '^| \[30\].*| - | - | not measured yet |$'
+    run ! scripts/ladder-lines no-such.csv
+}
+
 @test "README: what the main job prints is what it prints" {
     [ "${BACKEND:-simt}" = simt ] || skip "a GPU adds columns"
     cd "$BATS_TEST_TMPDIR"
@@ -118,6 +128,32 @@ AWK
         awk 'NF == 0 { show = 0 } /^-- lab2/ { show = 1 } show' >"$BATS_TEST_TMPDIR/printed"
     diff <(awk '/^```/ { show = 0 } show; /^```text/ && !shown++ { show = 1 }' docs/counters.md) \
         "$BATS_TEST_TMPDIR/printed"
+}
+
+# Prints the functions of headers that begin in the first column, a signature a line. Members of structs do not.
+device_functions() {
+    awk '
+        /^template </ && !/__device__/ { before = $0; next }
+        (/^[^ #\/*]/ && /__device__/) || more { text = (more ? text : before) " " $0; more = 1 }
+        more && /\)$/ {
+            gsub(/(static|__device__|__forceinline__) /, "", text)
+            gsub(/ +/, " ", text)
+            sub(/^ /, "", text)
+            print text
+            more = 0
+        }
+        { before = "" }' "$@"
+}
+
+@test "docs: the page of wrappers has every function of the headers it names, and no other" {
+    mapfile -t headers < <(grep '^## ' docs/device-api.md | grep -o 'common/device/[a-z_]*\.cuh')
+    [ "${#headers[@]}" -ge 12 ]
+    device_functions "${headers[@]}" | LC_ALL=C sort >"$BATS_TEST_TMPDIR/there"
+    grep -q '^int lane_id()$' "$BATS_TEST_TMPDIR/there"
+    # shellcheck disable=SC2016
+    sed -n 's/^| `\([^`]*\)` | [^|]* | `[^`]*` |$/\1/p' docs/device-api.md | LC_ALL=C sort | diff - "$BATS_TEST_TMPDIR/there"
+    # shellcheck disable=SC2016
+    run ! grep -vE '^\| (`[^`]*` \| [^|]* \| `[^`]*`|function \| meaning \| use) \|$|^\|---' <(grep '^|' docs/device-api.md)
 }
 
 @test "README: commands run as written" { runs_as_written README.md; }

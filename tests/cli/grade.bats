@@ -111,7 +111,7 @@ unreadable() {
 @test "starter: every lab of it builds as it is, runs, and fails" {
     local tree=$BATS_TEST_TMPDIR/tree stubs=$BATS_TEST_TMPDIR/stubs n
     cp -rp "$starter" "$tree"
-    # What has nothing of a stub in it is compiled already, and newer than the starter's sources. A stub
+    # Sources without a stub are compiled already, and newer than the starter's sources. A stub
     # does not use all it is given: warnings of the labs are none of errors here.
     mkdir -p "$tree/build/simt"
     cp -rp "$OUT"/common "$OUT"/labs "$tree/build/simt"

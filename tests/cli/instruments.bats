@@ -364,7 +364,7 @@ END
     [[ $output == *"memcheck   could not run (status 1):"* ]]
 }
 
-# What ncu prints of two kernels, among what the program prints; with $1 as the load requests.
+# Prints ncu's lines for two kernels, among those of the program; with $1 as the load requests.
 ncu_prints() {
     cat <<END
 echo "==PROF== Connected to process 1"
@@ -424,7 +424,7 @@ NVIDIA H200, driver 580.159.04, CUDA 13.0, commit `47d5a4c6d19f`. One launch of 
 | protein (stand-in) | 32 | `gather<8, 4, 1, 1>` | 113.6 | L2 to the crossbar 85 %; L1/shared memory's data pipe (wavefronts) 62 %; L2's lookups 61 % | load and store instructions 31 % | 838 | 87 % | 17 % | 70 % |
 | llm.28672x8192-random-0.5 (stand-in) | 32 | `lane_major<4, 0, __half>` | 82.9 | memory 70 %; L1/shared memory's data pipe (wavefronts) 69 %; L2's data 53 % | issue slots 43 % | 3360 | 17 % | 15 % | 14 % |
 END
-    # What has no words here has its name; what was not measured is no 0.
+    # A metric without words here has its name; one that was not measured is no 0.
     sed -n '1p; /,dram__bytes/p; s/,dram__cycles_active\.avg[^,]*,[^,]*/,sm__new.avg.pct_of_peak_sustained_elapsed,99/p' "$rows" >new.csv
     run --separate-stderr -0 "$ROOT/scripts/resources-table" new.csv
     [[ ${lines[3]} == *"| - | sm__new 99 % | sm__new 99 % | - | - | - | - |" ]]
@@ -518,7 +518,7 @@ $(printf 'llm.%s,8 llm.%s,16 llm.%s,32 ' 28672x8192-random-0.{5,5,5} 28672x8192-
     [[ $output == *,32,2,"spmm_warp_per_row_kernel<3>",st_requests,40,40,0.0000,0.02,within,* ]]
     [[ $stderr == *" of "*" values within their tolerance"* ]]
 
-    # Of requests to shared memory no verdict.
+    # Requests to shared memory get no verdict.
     sed "\$p; \$s/,spmm.*/,spmm_shared_tiles_kernel,smsp__inst_executed_op_shared_ld.sum,9999,G,D,T,C/" \
         ncu.csv >with-shared.csv
     run --separate-stderr -0 "$ROOT/scripts/compare-counters" with-shared.csv ./lab3

@@ -29,7 +29,7 @@ END
     run -0 scripts/leaderboard "$rows" "$rivals"
     [[ $output == *"| a (real) | lab 2 | lab 2 2.000 | X 3.000 | - | 1.50 |"* ]]
     [[ $output == *"| b (stand-in, made) | cuSPARSE X | lab 1 8.000 | X 4.000 | - | 0.50 |"* ]]
-    # Of the first: 2/3 and 1, whose geometric mean is 0.816; 2/4 and 4/8; 1 in one case only.
+    # Ratios of the first: 2/3 and 1, whose geometric mean is 0.816; 2/4 and 4/8; 1 in one case only.
     [[ $output == *"| 1 | cuSPARSE X | 2 | 1 | 81.6 % |"* ]]
     [[ $output == *"| 2 | lab 1 | 2 | 0 | 50.0 % |"* ]]
     [[ $output == *"| 3 | lab 2 | 1 | 1 | 100.0 % |"* ]]

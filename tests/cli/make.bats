@@ -17,7 +17,7 @@ setup_file() {
 }
 
 setup() {
-    # What an outer make hands down would be taken for wishes of this one.
+    # Variables of an outer make would be taken for wishes of this one.
     unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES OUT BACKEND ARCH DEBUG WERROR CUDA_HOME BUILD V
     tree=$BATS_TEST_TMPDIR/tree
     fake=$BATS_TEST_TMPDIR/fake

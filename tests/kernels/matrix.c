@@ -77,7 +77,7 @@ static void evaluate_choice(workbench *w, const contender *c, failure *f)
     }
 }
 
-/* What prepare makes of the settings; an error leaves them alone, and the evaluation will say why. */
+/* Takes the settings as prepare makes them; an error leaves them alone, and the evaluation will say why. */
 static void settle(workbench *w, const contender *c, int *tuning)
 {
     void *d_inputs[MAX_OPERANDS], *instance;
@@ -311,7 +311,7 @@ static void test_parent(const contender *c)
 
 /* ---- the same bits every time ---------------------------------------------------------------- */
 
-/* What adds up in one order, whichever block comes last: contenders by name, in every precision. */
+/* Contenders that add up in one order, whichever block comes last: by name, in every precision. */
 static const struct {
     const char *name;
     int setting[MAX_TUNABLES];
@@ -427,7 +427,7 @@ static bool take_shard(const char *text)
     return true;
 }
 
-/* What is tested on no shape of the list. */
+/* Tests all that no shape of the list does. */
 static void test_the_rest(const device_info *device)
 {
     for (const contender *c = contenders(); c; c = c->next)
