@@ -12,7 +12,7 @@ endif
 # not asked for goals that build nothing.
 
 PASSIVE_GOALS := help clean format check-format diff ladder leaderboard plots predictions report validate-counters \
-                 starter new-lab
+                 starter autograder release new-lab
 ifneq ($(filter-out $(PASSIVE_GOALS),$(or $(MAKECMDGOALS),help)),)
 DETECTED := $(shell BACKEND='$(BACKEND)' ARCH='$(ARCH)' CUDA_HOME='$(CUDA_HOME)' scripts/detect-backend 2>&1)
 detected = $(patsubst $(1)=%,%,$(filter $(1)=%,$(DETECTED)))

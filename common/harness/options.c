@@ -257,6 +257,8 @@ static enum status parse_option(int id, const char *argument, options *o, error_
         break;
     case OPT_COLD:
     case OPT_WARM:
+        if (o->l2_asked && o->l2 != (id == OPT_COLD ? L2_COLD : L2_WARM))
+            return fail(error, STATUS_USAGE, "--warm and --cold exclude each other");
         o->l2 = id == OPT_COLD ? L2_COLD : L2_WARM;
         o->l2_asked = true;
         break;

@@ -40,6 +40,7 @@ typedef struct outcome {
     timing timing;            /* NANs unless timed */
     comparison comparison;    /* the comparison that decided; elements == 0 if none was made */
     inspection *inspection;   /* what instruments say, the caller's to free; NULL without them */
+    bool unwritten; /* wrong, of a lab before the own one that still has its TODO: SKIPPED */
 } outcome;
 
 /* Uploads the problem and computes its oracle. STATUS_MEMORY where the device has too little room,
