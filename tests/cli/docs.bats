@@ -156,6 +156,15 @@ device_functions() {
     run ! grep -vE '^\| (`[^`]*` \| [^|]* \| `[^`]*`|function \| meaning \| use) \|$|^\|---' <(grep '^|' docs/device-api.md)
 }
 
+@test "docs: each term of the glossary stands in the lab that it names, once in the list" {
+    [ "$(grep -c '^| .*README.md) |$' docs/glossary.md)" -gt 80 ]
+    sed -n 's,^| \([^|,]*\).* | \[[0-9]*\](\.\./\(labs/[a-z0-9_]*\)/README.md) |$,\2 \1,p' docs/glossary.md >"$BATS_TEST_TMPDIR/terms"
+    [ -z "$(cut -d ' ' -f 2- "$BATS_TEST_TMPDIR/terms" | LC_ALL=C sort | uniq -d)" ]
+    while read -r lab term; do
+        cat "$lab"/README.md "$lab"/lab.cu | tr -s "\n*> " " " | grep -qiF -e "$(echo "$term" | tr -d '`')" || { echo "$lab: $term"; false; }
+    done <"$BATS_TEST_TMPDIR/terms"
+}
+
 @test "README: commands run as written" { runs_as_written README.md; }
 @test "handouts: commands run as written" {
     for text in labs/*/README.md; do
