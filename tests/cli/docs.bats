@@ -57,7 +57,7 @@ runs_as_written() {
 @test "the tables are those of the measured rows" {
     cp -r Makefile config.mk mk scripts labs README.md report "$BATS_TEST_TMPDIR"
     mkdir "$BATS_TEST_TMPDIR/common"
-    cp -r common/ops "$BATS_TEST_TMPDIR/common" # which operations there are
+    cp -r common/ops common/rows common/results common/matrix "$BATS_TEST_TMPDIR/common"
     make -C "$BATS_TEST_TMPDIR" ladder
     for text in README.md labs/*/README.md; do
         diff "$text" "$BATS_TEST_TMPDIR/$text"
@@ -70,9 +70,9 @@ runs_as_written() {
 @test "a lab that 16 bits were measured of, too, has its table in fp32, and only a table of 16 bits names their commits" {
     fp16=$BATS_TEST_TMPDIR/fp16.csv
     sed 's/,8,mixed/,99,mixed/' report/results/h200/spmm-fp16.csv >"$fp16"
-    scripts/ladder-table --lab 99 "$rows" >"$BATS_TEST_TMPDIR/alone"
-    scripts/ladder-table --lab 99 "$rows" "$fp16" | diff "$BATS_TEST_TMPDIR/alone" -
-    scripts/ladder-table --lab 8 "$rows" report/results/h200/spmm-fp16.csv | grep -q 'lab8 fp16 ms'
+    scripts/rows ladder lab=99 "$rows" >"$BATS_TEST_TMPDIR/alone"
+    scripts/rows ladder lab=99 "$rows" "$fp16" | diff "$BATS_TEST_TMPDIR/alone" -
+    scripts/rows ladder lab=8 "$rows" report/results/h200/spmm-fp16.csv | grep -q 'lab8 fp16 ms'
 }
 
 @test "every measured row says where it comes from, and none is of a wrong result or of edited sources" {
@@ -105,10 +105,10 @@ AWK
 @test "docs: how well estimates order the measured rows is what the rows say" {
     counted=report/results/h200/counted.csv
     [ -e "$counted" ] || skip "nobody has run make predictions"
-    diff <(scripts/compare-predictions "$counted" "$rows") report/results/h200/predictions.csv
+    diff <(scripts/rows predictions "$counted" "$rows") report/results/h200/predictions.csv
     cp docs/counters.md "$BATS_TEST_TMPDIR"
     scripts/write-between "$BATS_TEST_TMPDIR/counters.md" predictions \
-        scripts/compare-predictions --summary "$counted" "$rows"
+        scripts/rows predictions summary=1 "$counted" "$rows"
     diff docs/counters.md "$BATS_TEST_TMPDIR/counters.md"
 }
 
