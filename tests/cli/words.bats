@@ -117,3 +117,7 @@ listed() {
     [ "$output" = "check-words: docs/c.md: no such file" ]
     run -2 "$check" --fix
 }
+
+@test "the texts and comments of this tree keep the rules" {
+    "$check"
+}
