@@ -158,9 +158,11 @@ static void print_lab(ladder *l, const char *N, int lab)
     fprintf(out, " lab%d over cuSPARSE default |\n|---|---|---|%s\n", lab,
             before ? "---|---|" : "");
     const char *key;
+    names missing = {0};
     for (long i = 0; (key = next_graph(l, N, &i));) {
         const double own = ms_of(&l->fp32.lab, of_lab(key, lab));
-        if (!strcmp(time_cell(l, key, lab), "-")) continue; /* a graph that the lab cannot take */
+        if (!numbers_find(&l->fp32.lab, of_lab(key, lab))) names_add(&missing, key_part(key, 1));
+        if (!own) continue; /* a graph that the lab cannot take, or without a row */
         fprintf(out, "| %s |", key_part(key, 1));
         if (before) fprintf(out, " %s |", time_cell(l, key, before));
         fprintf(out, " %s |", time_cell(l, key, lab));
@@ -175,6 +177,7 @@ static void print_lab(ladder *l, const char *N, int lab)
         fprintf(out, " | | %s | %s |\n", end_cell(&l->before), end_cell(&l->over_default));
     else
         fprintf(out, " | %s |\n", end_cell(&l->over_default));
+    if (missing.count) fprintf(out, "\nNot measured: %s.\n", names_sorted(&missing, ""));
 }
 
 /* A lab in 16 bits beside the step before in fp32 and the vendor in fp16. */

@@ -76,6 +76,13 @@ runs_as_written() {
     scripts/rows ladder lab=8 "$rows" report/results/h200/spmm-fp16.csv | grep -q 'lab8 fp16 ms'
 }
 
+@test "the table of a lab names graphs without a row of it in one line" {
+    grep -v '^2,spmm,5,split_rows,fp32,ddi,' "$rows" >"$BATS_TEST_TMPDIR/without.csv"
+    [ "$(scripts/rows ladder lab=5 "$BATS_TEST_TMPDIR/without.csv" | grep -cx 'Not measured: ddi (real)\.')" -eq 2 ]
+    [ "$(scripts/rows ladder lab=5 "$BATS_TEST_TMPDIR/without.csv" | grep -c '^| ddi')" -eq 0 ]
+    [ "$(scripts/rows ladder lab=5 "$rows" | grep -c 'Not measured')" -eq 0 ]
+}
+
 @test "every measured row says where it comes from, and none is of a wrong result or of edited sources" {
     grep -q . "$rows"
     for file in $(scripts/operations | sed 's,\([^ ]*\) .*,report/results/*/\1*.csv,') report/results/*/counted.csv; do
