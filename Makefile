@@ -23,6 +23,7 @@ LABS := $(foreach d,$(LAB_DIRS),lab$(call number_of,$(d)))
 include mk/backend.mk # BACKEND, OUT, compilers and their options
 include mk/rules.mk   # from a source to an object
 include mk/link.mk    # from objects to programs
+include mk/rows.mk    # the program of rows
 include mk/tests.mk   # programs of tests
 
 ##@ Build
@@ -36,8 +37,8 @@ help: ## Show this help
 
 # labstat: ## Build the statistics tool: make labstat && ./labstat set:rnn
 
-all: programs $(LABS) labstat ## Build every lab and tool
-programs: $(addprefix $(OUT)/,$(LABS) labstat limits convert) $(TWINS) ## The same, in build/ alone
+all: programs $(LABS) labstat rows ## Build every lab and tool
+programs: $(addprefix $(OUT)/,$(LABS) labstat limits convert) $(TWINS) $(ROWS_PROGRAM) ## The same, in build/ alone
 
 # A program in the root is a copy of the one in build/, taken again when the backend changes.
 $(LABS): %: $(OUT)/% $(if $(TWINS),$(OUT)/traced/%) $(BUILD)/backend
@@ -70,7 +71,7 @@ diff: ## Show what a lab changes from the one it grows out of: make diff LAB=3
 	@scripts/diff-lab $(LAB)
 
 clean: ## Remove everything that was built
-	$(Q)rm -rf $(BUILD) $(LABS) labstat
+	$(Q)rm -rf $(BUILD) $(LABS) labstat rows
 
 include mk/measure.mk              # goals that want a GPU
 -include mk/report.mk mk/grader.mk mk/attack.mk # the report's and the staff's: a student's tree has none of them

@@ -78,9 +78,6 @@ void row_list_free(row_list *list);
 void rows_write_csv(FILE *out, const row *rows, size_t count);
 void rows_write_json(FILE *out, const row *rows, size_t count);
 
-/* One cell of such a CSV. */
-void csv_text(FILE *out, const char *text);
-
 /* Whether rows may be written to `path`: STATUS_USAGE if they would replace something else, a dataset
  * for example. Both formats begin with the word "schema". */
 enum status rows_may_replace(const char *path, error_text *error);

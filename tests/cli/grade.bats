@@ -167,7 +167,7 @@ unreadable() {
     run -1 build/simt/lab3
     [[ $output == *$'\nlab1 row_per_thread  not written yet\nlab2 warp_per_row    not written yet\nlab3 shared_tiles    FAIL '* ]]
     [[ $output == *"FAIL: 0 of 3 contenders right in all "*" elements, 1 wrong, 2 not written yet"* ]]
-    # What is written is tested, what is not is neither right nor wrong.
+    # A written lab is tested; an unwritten one is neither right nor wrong.
     cp -p "$ROOT/labs/03_shared_tiles/lab.cu" labs/03_shared_tiles
     touch labs/03_shared_tiles/lab.cu
     make "${as[@]}" build/simt/lab3

@@ -1,4 +1,4 @@
-# What is packed for others: the archive of the sources, and what Gradescope takes.
+# Packs for others: the archive of the sources, and the one that Gradescope takes.
 
 # shellcheck disable=SC2030,SC2031,SC2154
 
@@ -21,7 +21,7 @@ refuses() {
     [ "${#stderr_lines[@]}" -eq 1 ] && [[ $stderr == *"$2"* ]]
 }
 
-# What is built here, as if it had been in $tree, whose sources are older; the commit is another.
+# Takes the programs built here, as if $tree had built them: its sources are older, its commit another.
 take_objects() {
     [ "${BACKEND:-simt}" = simt ] || skip "the grader is tested on the CPU backend"
     [ -e "$built/settings" ] || skip "$built is not built"
