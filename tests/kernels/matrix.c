@@ -35,7 +35,7 @@ static const int SWEPT_WIDTHS[] = {136, 33, 66};
  * take as long as all the others. They leave out what those have: widths that only make more slices, and settings
  * at other widths than one, a multiple of 8. */
 enum { LARGE = 50000, WIDEST_OF_LARGE = 33, SWEPT_OF_LARGE = 40 };
-/* Of these, the quick matrix tries each lab's own choice alone: one column, a vector and a half, whole vectors. */
+/* Widths of the quick matrix, which tries the choice of each lab alone: one column, a vector and a half, whole vectors. */
 static const int QUICK_WIDTHS[] = {1, 33, 64};
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
