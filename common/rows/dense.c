@@ -18,7 +18,7 @@ typedef struct dense {
     long room;
 } dense;
 
-/* Of llm.28672x8192-random-0.5 the shape, the pruning and the share of zeros. */
+/* Takes a row. Its dataset, llm.28672x8192-random-0.5, has the shape, the pruning and the share of zeros. */
 static void take_row(dense *d, row_of r)
 {
     const char *dataset = get(r, "dataset"), *contender = get(r, "contender");

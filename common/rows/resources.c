@@ -37,7 +37,7 @@ static const struct {
     {false, "the crossbar to L2", "lts__xbar2lts_cycles_active"},
     {false, "the crossbar to L1", "l1tex__m_xbar2l1tex_read_sectors"},
     {false, "L1 to the crossbar", "l1tex__m_l1tex2xbar_req_cycles_active"},
-    /* What SMs of a cluster read from each other. */
+    /* Reads of SMs of a cluster from each other. */
     {false, "other SMs' shared memory", "l1tex__m_xbar2l1tex_read_sectors_mem_dshared"},
     /* L1 and shared memory are one memory: a wavefront is what it serves in a cycle, and loads write back what it brought. */
     {false, "L1/shared memory's data pipe (wavefronts)",
@@ -71,7 +71,7 @@ static const struct {
     {true, "bulk copies (TMA)", "sm__pipe_tma_cycles_active"},
     /* Conversions, counting bits, roots and the like. */
     {true, "conversions and special functions (XU)", "sm__inst_executed_pipe_xu"},
-    /* What a warp does once for all its lanes. */
+    /* Work that a warp does once for all its lanes. */
     {true, "the uniform pipe", "sm__inst_executed_pipe_uniform"},
     /* Branches and barriers; addresses of both, and of constants; constants by a computed address. */
     {true, "branches (CBU)", "sm__inst_executed_pipe_cbu_pred_on_any"},

@@ -144,7 +144,7 @@ const char *width_name(const char *operation);
 /* The lab that a lab of the operation grows out of; 0: none. */
 int parent_of_lab(const char *operation, int lab);
 
-/* What is measured by all contenders of a cell, and by one of them. */
+/* The key of a cell: all that its contenders have in common. */
 char *cell_key(row_of r);
 
 /* "NVIDIA H200, driver 580, CUDA 13.0" */

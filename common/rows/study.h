@@ -90,7 +90,7 @@ comparison compare_on(study *s, const char *of, const char *over, const char *ki
 
 /* ---- sweeps ----------------------------------------------------------------------------------- */
 
-/* Of a row's tuning, "" if it has no such setting. */
+/* The value of a setting in a row's tuning, "" if it has no such setting. */
 const char *tuned_to(row_of r, const char *name);
 bool is_swept_row(row_of r);
 char *problem_key(row_of r);
