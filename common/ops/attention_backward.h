@@ -38,9 +38,9 @@ typedef struct attention_backward_inputs {
 
 /* One prepared backward pass: what `prepare` filled and `run` uses. */
 typedef struct attention_backward_plan {
-    device_csr A; /* a pattern: its values are NULL */
-    int d;        /* of a head, any d >= 1 */
-    int tuning[MAX_TUNABLES];                             /* the chosen value of each tunable, in order */
+    device_csr A;             /* a pattern: its values are NULL */
+    int d;                    /* of a head, any d >= 1 */
+    int tuning[MAX_TUNABLES]; /* the chosen value of each tunable, in order */
     const struct attention_backward_contender *contender; /* whose plan it is */
     void *state;                                          /* what the lab's prepare leaves here */
     int heads;                                            /* H */

@@ -29,8 +29,8 @@ extern "C" {
 
 /* One prepared softmax: what `prepare` filled and `run` uses. */
 typedef struct softmax_plan {
-    device_csr A; /* its values are the bias; NULL: there is none */
-    int H;        /* heads, H >= 1; H * A.nnz is an int */
+    device_csr A;                              /* its values are the bias; NULL: there is none */
+    int H;                                     /* heads, H >= 1; H * A.nnz is an int */
     int tuning[MAX_TUNABLES];                  /* the chosen value of each tunable, in order */
     const struct softmax_contender *contender; /* whose plan it is */
     void *state;                               /* what the lab's prepare leaves here */
@@ -74,10 +74,10 @@ void softmax_release(softmax_plan *plan);
 
 /* ---- for oracles ----------------------------------------------------------------------------- */
 
-/* A row's softmax in fp64: `n` scores, off by error[j] at most each, become shares, and error[j] becomes how far, as a
- * share of share[j], a correct kernel may be off it, but for what all shares of the row have in common. *common is
- * that: the sum's roundings. Returns the logarithm of the sum of exponentials of the scores. See softmax.c. */
-double softmax_row(int64_t n, double *score, double *error, double *share, double *common);
+/* A row's softmax in fp64: `n` scores become shares. error[j] is how far a kernel's score may be off, and becomes how
+ * far its exponential may be, as a share of it. *off is what the roundings of the row's sum add, as a share of each
+ * share; the errors of the exponentials in that sum are not in it. Returns the logarithm of the sum of exponentials. */
+double softmax_row(int64_t n, const double *score, double *error, double *share, double *off);
 
 /* Registers `lab`, a static softmax_contender. */
 #define SOFTMAX_REGISTER(lab) CONTENDER_REGISTER(lab, softmax_operation)
