@@ -9,6 +9,14 @@
 #include "device/vec.cuh"
 #include "device/warp.cuh"
 
+constexpr int WIDE = 16; /* bytes of the widest load */
+
+/* Registers that a load of so many bytes fills. */
+constexpr int words_of(int bytes)
+{
+    return bytes < 4 ? 1 : bytes / 4;
+}
+
 /* PIECES vectors of V features, LANES vectors apart. Of vectors of 16 bytes only the later half may be missing, or the
  * only one (head_shape). A lane without a vector loads the head's last one, a load without a condition; it is
  * multiplied by zero, or not stored. */
@@ -24,7 +32,7 @@ template <class H, int V, int LANES, int PIECES> struct head_part {
 
     static constexpr __device__ bool sure(int k)
     {
-        return V * sizeof(H) == 16 && k < PIECES / 2;
+        return V * sizeof(H) == WIDE && k < PIECES / 2;
     }
     __device__ __forceinline__ bool inside(int k) const
     {
@@ -72,11 +80,11 @@ template <class H, int V, int LANES, int PIECES> struct head_part {
     }
 
   private:
-    /* V of them, which may be more bytes than one load brings: floats beside 16-bit features. */
+    /* Vectors of V, which one load may not bring: of floats beside 16-bit features. */
     template <class X>
     static __device__ __forceinline__ void load_features(X (&x)[V], const X *from)
     {
-        constexpr int AT_ONCE = V * sizeof(X) > 16 ? 16 / (int)sizeof(X) : V;
+        constexpr int AT_ONCE = V * sizeof(X) > WIDE ? WIDE / (int)sizeof(X) : V;
 #pragma unroll
         for (int v = 0; v < V; v += AT_ONCE) {
             X some[AT_ONCE];
@@ -113,6 +121,13 @@ __device__ __forceinline__ void add_scaled(float (&sum)[PIECES][V], float weight
             sum[k][v] += weight * widen(x[k][v]);
 }
 
+/* exp(x); a softmax has no x above 0. */
+__device__ __forceinline__ float exponential(float x)
+{
+    const float LOG2_E = 1.44269504f;
+    return exp2f(x * LOG2_E);
+}
+
 /* ---- which shape ------------------------------------------------------------------------------ */
 
 /* How a group takes a head: features of a load, lanes, loads of a lane. */
@@ -132,10 +147,10 @@ __host__ __device__ constexpr int narrow_pieces(int vector)
  * where so many would leave lanes without any; or more, where a warp cannot do with them. */
 static inline head_shape head_shape_of(int d, size_t element, int pieces)
 {
-    int vector = 16 / (int)element, lanes = 4;
+    int vector = WIDE / (int)element, lanes = 4;
     while (d % vector)
         vector /= 2;
-    if (vector * element < 16) return {vector, WARP_SIZE, narrow_pieces(vector)};
+    if (vector * element < WIDE) return {vector, WARP_SIZE, narrow_pieces(vector)};
     const int vectors = d / vector;
     while (vectors > WARP_SIZE * pieces)
         pieces *= 2;
@@ -144,6 +159,40 @@ static inline head_shape head_shape_of(int d, size_t element, int pieces)
     while (lanes * pieces < vectors)
         lanes *= 2;
     return {vector, lanes, pieces};
+}
+
+/* Two loads a lane, where that leaves groups of 8 lanes or more. */
+static inline int usual_pieces(int d, size_t element)
+{
+    return d * element / WIDE <= 8 ? 1 : 2;
+}
+
+/* Why a head is too wide, or NULL. */
+static inline const char *head_unsuited(int d)
+{
+    return d > WIDEST_HEAD ? "a group of lanes keeps at most 256 features of a head" : NULL;
+}
+
+/* Settings of both passes: this one, ... */
+#define TUNABLE_PIECES {"PIECES", "loads that a lane makes of a head", {1, 2}, 2, 1}
+
+/* The kernel of a shape. KERNELS: an object with a function get<V, LANES, PIECES>(). */
+template <class H, class KERNELS>
+static auto kernel_of_shape(const head_shape &shape, const KERNELS &kernels)
+{
+    constexpr int V = WIDE / sizeof(H);
+    if (shape.vector == 1) return kernels.template get<1, WARP_SIZE, narrow_pieces(1)>();
+    if (shape.vector == 2) return kernels.template get<2, WARP_SIZE, narrow_pieces(2)>();
+    if constexpr (V == 8)
+        if (shape.vector == 4) return kernels.template get<4, WARP_SIZE, narrow_pieces(4)>();
+    if (shape.pieces == 1)
+        return shape.lanes == 4    ? kernels.template get<V, 4, 1>()
+               : shape.lanes == 8  ? kernels.template get<V, 8, 1>()
+               : shape.lanes == 16 ? kernels.template get<V, 16, 1>()
+                                   : kernels.template get<V, WARP_SIZE, 1>();
+    return shape.lanes == 8    ? kernels.template get<V, 8, 2>()
+           : shape.lanes == 16 ? kernels.template get<V, 16, 2>()
+                               : kernels.template get<V, WARP_SIZE, 2>();
 }
 
 #endif

@@ -32,13 +32,6 @@ template <class H> struct attention {
     float *lse; /* NULL: there is no softmax */
 };
 
-/* exp(x); a softmax has no x above 0. */
-static __device__ __forceinline__ float exponential(float x)
-{
-    const float LOG2_E = 1.44269504f;
-    return exp2f(x * LOG2_E);
-}
-
 static __device__ __forceinline__ float leaky(float x)
 {
     return x > 0 ? x : x * ATTENTION_SLOPE;
@@ -209,18 +202,19 @@ template <class H, int V, int LANES, int PIECES, int U, attention_mode MODE> str
 };
 
 /* Blocks of an SM by registers, of which it has 32 for each of its threads. A lane needs those of its loads, a float
- * for each feature of a sum, of q and of a, and about 48 more. */
-constexpr int blocks_per_sm(attention_mode mode, int features, int load_bytes)
+ * for each feature of a sum, of q and of a, and others, as compiled. */
+constexpr int blocks_per_sm(attention_mode mode, int features, int load_words)
 {
     const int rows = mode == ATTENTION_DOT ? 2 : 1; /* that a nonzero fetches */
     const int kept = mode == ATTENTION_DOT ? 2 : mode == ATTENTION_GATV2 ? 3 : 1;
-    const int registers = rows * load_bytes / 4 + kept * features + 48;
+    const int others = mode == ATTENTION_DOT ? 44 : 64;
+    const int registers = rows * load_words + kept * features + others;
     return THREADS_PER_SM * 32 / (BLOCK * registers);
 }
 
 template <class H, int V, int LANES, int PIECES, int U, attention_mode MODE>
 static __global__ void
-    __launch_bounds__(BLOCK, blocks_per_sm(MODE, PIECES *V, U *PIECES *V * sizeof(H)))
+    __launch_bounds__(BLOCK, blocks_per_sm(MODE, PIECES *V, U *PIECES *words_of(V * sizeof(H))))
         fused_attention_kernel(const __grid_constant__ attention<H> p)
 {
     attention_group<H, V, LANES, PIECES, U, MODE> group(p);
@@ -241,62 +235,35 @@ template <class H> using attention_kernel = void (*)(attention<H>);
 /* Loads of a lane that are on their way: MANY are an option of mode DOT. */
 constexpr int FEW = 8, MANY = 16;
 
-template <class H, int V, int LANES, int PIECES, attention_mode MODE, int LOADS = FEW>
-static attention_kernel<H> instance()
-{
-    constexpr bool HAS_DOT = MODE == ATTENTION_DOT || MODE == ATTENTION_GATV2; /* registers for q */
-    constexpr int OF_NONZERO = HAS_DOT ? 2 * PIECES : PIECES;
-    constexpr int U = LOADS > OF_NONZERO ? LOADS / OF_NONZERO : 1;
-    return fused_attention_kernel<H, V, LANES, PIECES, U, MODE>;
-}
+template <class H> struct attention_kernels {
+    attention_mode mode;
+    int loads;
 
-template <class H, int V, int LANES, int PIECES>
-static attention_kernel<H> kernel_of_mode(attention_mode mode, int loads)
-{
-    switch (mode) {
-    case ATTENTION_GAT:
-        return instance<H, V, LANES, PIECES, ATTENTION_GAT>();
-    case ATTENTION_GATV2:
-        return instance<H, V, LANES, PIECES, ATTENTION_GATV2>();
-    case ATTENTION_WEIGHTED:
-        return instance<H, V, LANES, PIECES, ATTENTION_WEIGHTED>();
-    default:
-        if constexpr (V * sizeof(H) == 16)
-            if (loads == MANY) return instance<H, V, LANES, PIECES, ATTENTION_DOT, MANY>();
-        return instance<H, V, LANES, PIECES, ATTENTION_DOT>();
+    template <int V, int LANES, int PIECES, attention_mode MODE, int LOADS = FEW>
+    static attention_kernel<H> instance()
+    {
+        constexpr bool HAS_DOT = MODE == ATTENTION_DOT || MODE == ATTENTION_GATV2;
+        constexpr int OF_NONZERO = HAS_DOT ? 2 * PIECES : PIECES; /* q takes registers, too */
+        constexpr int U = LOADS > OF_NONZERO ? LOADS / OF_NONZERO : 1;
+        return fused_attention_kernel<H, V, LANES, PIECES, U, MODE>;
     }
-}
 
-template <class H, int V> static attention_kernel<H> narrow_kernel(attention_mode mode)
-{
-    return kernel_of_mode<H, V, WARP_SIZE, narrow_pieces(V)>(mode, FEW);
-}
-
-template <class H>
-static attention_kernel<H> kernel_of(const head_shape &shape, attention_mode mode, int loads)
-{
-    constexpr int V = 16 / sizeof(H);
-    if (shape.vector == 1) return narrow_kernel<H, 1>(mode);
-    if (shape.vector == 2) return narrow_kernel<H, 2>(mode);
-    if constexpr (V == 8)
-        if (shape.vector == 4) return narrow_kernel<H, 4>(mode);
-    switch (shape.lanes * 10 + shape.pieces) {
-    case 41:
-        return kernel_of_mode<H, V, 4, 1>(mode, loads);
-    case 81:
-        return kernel_of_mode<H, V, 8, 1>(mode, loads);
-    case 82:
-        return kernel_of_mode<H, V, 8, 2>(mode, loads);
-    case 161:
-        return kernel_of_mode<H, V, 16, 1>(mode, loads);
-    case 162:
-        return kernel_of_mode<H, V, 16, 2>(mode, loads);
-    case 321:
-        return kernel_of_mode<H, V, 32, 1>(mode, loads);
-    default:
-        return kernel_of_mode<H, V, 32, 2>(mode, loads);
+    template <int V, int LANES, int PIECES> attention_kernel<H> get() const
+    {
+        switch (mode) {
+        case ATTENTION_GAT:
+            return instance<V, LANES, PIECES, ATTENTION_GAT>();
+        case ATTENTION_GATV2:
+            return instance<V, LANES, PIECES, ATTENTION_GATV2>();
+        case ATTENTION_WEIGHTED:
+            return instance<V, LANES, PIECES, ATTENTION_WEIGHTED>();
+        default:
+            if constexpr (V * sizeof(H) == WIDE)
+                if (loads == MANY) return instance<V, LANES, PIECES, ATTENTION_DOT, MANY>();
+            return instance<V, LANES, PIECES, ATTENTION_DOT>();
+        }
     }
-}
+};
 
 /* ---- the plan ---------------------------------------------------------------------------------- */
 
@@ -331,8 +298,8 @@ static cudaError_t run(const attention_plan *plan, const attention_inputs *in, v
                             .O = (H *)O,
                             .lse = lse};
     if (plan->A.rows == 0) return cudaSuccess;
-    const attention_kernel<H> kernel =
-        kernel_of<H>(f->shape, plan->mode, plan->tuning[TUNE_LOADS]);
+    const attention_kernels<H> kernels = {plan->mode, plan->tuning[TUNE_LOADS]};
+    const attention_kernel<H> kernel = kernel_of_shape<H>(f->shape, kernels);
     kernel<<<f->walk.grid, BLOCK, 0, stream>>>(p);
     return cudaGetLastError();
 }
@@ -350,7 +317,7 @@ static cudaError_t prepare(attention_plan *plan)
     fused_plan *f = (fused_plan *)calloc(1, sizeof *f);
     if (!f) return cudaErrorMemoryAllocation;
     f->shape = shape;
-    const bool wide = shape.vector * element_bytes(plan) == 16;
+    const bool wide = shape.vector * element_bytes(plan) == WIDE;
     tuning[TUNE_PIECES] = wide ? shape.pieces : 1;
     if (!wide || plan->mode != ATTENTION_DOT) tuning[TUNE_LOADS] = FEW;
     tuning[TUNE_SIDE] = side_of(tuning[TUNE_SIDE], plan->heads, shape.lanes);
@@ -383,41 +350,35 @@ static size_t workspace_bytes(const attention_plan *plan)
 
 static const char *unsuited(const problem *p)
 {
-    return p->width > WIDEST_HEAD ? "a lane group keeps at most 256 features of a head" : NULL;
+    return head_unsuited(p->width);
 }
 
-/* By the width alone: two vectors a lane, where that leaves groups of 8 lanes or more. Not measured yet. */
+/* By the width alone. No setting has been measured yet. */
 template <enum precision PRECISION>
 static void choose(const row_stats *stats, int d, int *tuning)
 {
     (void)stats;
-    const size_t vectors = d * precision_format(PRECISION)->bytes / 16;
-    tuning[TUNE_PIECES] = vectors <= 8 ? 1 : 2;
+    tuning[TUNE_PIECES] = usual_pieces(d, precision_format(PRECISION)->bytes);
 }
 
-#define FUSED(title, kind, type)                                                                  \
-    static attention_contender title = {                                                          \
-        .base = {.lab = 36,                                                                       \
-                 .after = 35,                                                                     \
-                 .name = #title,                                                                  \
-                 .summary = "scores, softmax and sum in one walk along a row",                    \
-                 .precision = kind,                                                               \
-                 .unsuited = unsuited,                                                            \
-                 .tunables = {{"LOADS", "loads of a lane on their way", {FEW, MANY}, 2, FEW},     \
-                              {"PIECES", "loads that a lane makes of a head", {1, 2}, 2, 1},      \
-                              {"SIDE", "heads side by side in a warp, at most", {1, 2, 4, 8}, 4, 8}, \
-                              {"SHORT", "nonzeros of a row that a group takes alone",             \
-                               {16, 32, 64, 128}, 4, 64},                                         \
-                              {"SEGMENT", "nonzeros of a row that a warp takes alone",            \
-                               {256, 512, 1024}, 3, 512},                                         \
-                              {"WINDOW", "rows sorted by length together; 0: all", {0, 4096}, 2}}}, \
-        .choose = choose<kind>,                                                                   \
-        .prepare = prepare,                                                                       \
-        .run = run<type>,                                                                         \
-        .format_bytes = format_bytes,                                                             \
-        .workspace_bytes = workspace_bytes,                                                       \
-        .release = release,                                                                       \
-    };                                                                                            \
+#define FUSED(title, kind, type)                                                              \
+    static attention_contender title = {                                                      \
+        .base = {.lab = 36,                                                                   \
+                 .after = 35,                                                                 \
+                 .name = #title,                                                              \
+                 .summary = "scores, softmax and sum in one walk along a row",                \
+                 .precision = kind,                                                           \
+                 .unsuited = unsuited,                                                        \
+                 .tunables = {{"LOADS", "loads of a lane on their way", {FEW, MANY}, 2, FEW}, \
+                              TUNABLE_PIECES, TUNABLE_SIDE, TUNABLE_SHORT, TUNABLE_SEGMENT,   \
+                              TUNABLE_WINDOW}},                                               \
+        .choose = choose<kind>,                                                               \
+        .prepare = prepare,                                                                   \
+        .run = run<type>,                                                                     \
+        .format_bytes = format_bytes,                                                         \
+        .workspace_bytes = workspace_bytes,                                                   \
+        .release = release,                                                                   \
+    };                                                                                        \
     ATTENTION_REGISTER(title)
 
 FUSED(fused_attention, PRECISION_FP32, float)

@@ -168,7 +168,12 @@ struct walk_plan {
     dim3 grid;
 };
 
-/* How rows are shared out: what a lab's settings say. */
+/* ... and these: how rows are shared out. */
+#define TUNABLE_SIDE {"SIDE", "heads side by side in a warp, at most", {1, 2, 4, 8}, 4, 8}
+#define TUNABLE_SHORT {"SHORT", "nonzeros of a row that a group takes", {16, 32, 64, 128}, 4, 64}
+#define TUNABLE_SEGMENT {"SEGMENT", "nonzeros of a row that a warp takes", {256, 512, 1024}, 3, 512}
+#define TUNABLE_WINDOW {"WINDOW", "rows sorted by length together; 0: all", {0, 4096}, 2}
+
 struct walk_settings {
     int segment, short_row, window, side;
 };
