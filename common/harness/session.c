@@ -257,6 +257,7 @@ static void run_precision(session *s, const dataset *d, const row_stats *stats, 
                  .width = width,
                  .seed = s->options->seed,
                  .precision = precision};
+    tuning_knobs(&p, s->options);
     enum status status = p.operation->create(&p, &error);
     if (status == STATUS_OK) status = workbench_create(&w, s->options, &s->device, &p, &error);
     if (status == STATUS_OK) {

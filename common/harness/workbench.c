@@ -125,6 +125,7 @@ static enum status make_probe(workbench *w, error_text *error)
                              .seed = random_substream(p->seed, UINT64_MAX),
                              .whole = true,
                              .precision = p->precision};
+    memcpy(own->problem.knobs, p->knobs, sizeof p->knobs);
     const enum status status = p->operation->create(&own->problem, error);
     if (status != STATUS_OK) return status == STATUS_SKIPPED ? STATUS_OK : status;
     own->made = true;
