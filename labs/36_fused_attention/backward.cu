@@ -155,7 +155,7 @@ template <class H, int V, int LANES, int PIECES, int U, bool DOWN> struct gradie
  * for each feature of its own rows and of sums, and others, as compiled. */
 constexpr int blocks_per_sm(bool down, int features, int load_words)
 {
-    const int sums = down ? 2 : 1, others = down ? 72 : 48;
+    const int sums = down ? 2 : 1, others = down ? 76 : 48;
     const int registers = 2 * load_words + (2 + sums) * features + others;
     return THREADS_PER_SM * 32 / (BLOCK * registers);
 }
