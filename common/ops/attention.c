@@ -374,6 +374,13 @@ static const contender *nested(const void *instance, int depth, const int **tuni
     return c->nested ? c->nested(plan, depth, tuning) : NULL;
 }
 
+static size_t workspace_bytes(const void *instance)
+{
+    const attention_plan *plan = &((const attention_instance *)instance)->plan;
+    const attention_contender *c = plan->contender;
+    return c->workspace_bytes ? c->workspace_bytes(plan) : 0;
+}
+
 static const char *const MODE_NAMES[] = {"dot", "gat", "gatv2", "weighted"};
 
 const operation attention_operation = {
@@ -406,5 +413,6 @@ const operation attention_operation = {
     .run = run,
     .release = release,
     .nested = nested,
+    .workspace_bytes = workspace_bytes,
 };
 OPERATION_REGISTER(attention_operation)

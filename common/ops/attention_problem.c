@@ -326,7 +326,8 @@ static void finish(const problem *p, bool is_weighted, int64_t n, double spread,
 }
 
 static void weigh(const problem *p, const attention_problem *own, int64_t row, int head,
-                  const double *share, const double *error, double off, double *O, double *bound)
+                  const double *share, const double *error, const row_sum *all, double *O,
+                  double *bound)
 {
     const csr_matrix *A = p->A;
     const int64_t first = A->row_ptr[row], n = A->row_ptr[row + 1] - first;
@@ -336,9 +337,6 @@ static void weigh(const problem *p, const attention_problem *own, int64_t row, i
     const double unit = narrows ? format->unit_roundoff : 0;
     const double least = narrows ? format->least / 2 : 0x1p-126; /* the hardware flushes */
     const int d = own->d;
-    double spread = 0;
-    for (int64_t j = 0; j < n; j++)
-        spread += share[j] * error[j];
     for (int from = 0; from < d; from += CHUNK) {
         const int count = d - from < CHUNK ? d - from : CHUNK;
         chunk s = {0};
@@ -353,7 +351,7 @@ static void weigh(const problem *p, const attention_problem *own, int64_t row, i
                 s.narrow[c] += unit * size + least * fabs((double)V[c]);
             }
         }
-        finish(p, is_weighted, n, spread, off, &s, count, O + from, bound + from);
+        finish(p, is_weighted, n, all->spread, all->off + 4 * U, &s, count, O + from, bound + from);
     }
 }
 
@@ -362,27 +360,21 @@ bool attention_row(const problem *p, const attention_problem *own, int64_t row, 
 {
     const int64_t first = p->A->row_ptr[row], n = p->A->row_ptr[row + 1] - first;
     double *score = malloc(3 * (n + 1) * sizeof *score), *error = score + n + 1;
-    double *share = error + n + 1, off = 0, max = 0, spread = 0;
+    double *share = error + n + 1;
+    row_sum all = {0};
     if (!score) return false;
-    *lse = -INFINITY;
-    *lse_bound = 0;
     if (own->mode == ATTENTION_WEIGHTED) {
         for (int64_t j = 0; j < n; j++) {
             share[j] = own->values.floats[first + j];
             error[j] = 0;
         }
-    } else if (n) {
+    } else {
         attention_scores(p, own, row, head, score, error);
-        *lse = softmax_row(n, score, error, share, &off);
-        off += 4 * U;
-        for (int64_t j = 0; j < n; j++) {
-            max = j == 0 || score[j] > max ? score[j] : max;
-            spread += share[j] * error[j];
-        }
-        /* The logarithm makes an error of what was a share; it, max and their sum round, also in powers of 2. */
-        *lse_bound = spread + off + 4 * U * (fabs(max) + fabs(*lse));
+        all = softmax_row(n, score, error, share);
     }
-    if (O) weigh(p, own, row, head, share, error, off, O, O_bound);
+    *lse = all.lse;
+    *lse_bound = all.lse_bound;
+    if (O) weigh(p, own, row, head, share, error, &all, O, O_bound);
     free(score);
     return true;
 }

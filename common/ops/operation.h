@@ -279,6 +279,8 @@ typedef struct operation {
     /* Optional. The contender to which an instance leaves its work, and its settings: at depth 0 the
      * instance's own helper, at depth 1 that one's, and so on. NULL: there is none so deep. */
     const contender *(*nested)(const void *instance, int depth, const int **tuning);
+    /* Optional. Bytes of device memory that an instance holds beside inputs and outputs; 0: it does not say. */
+    size_t (*workspace_bytes)(const void *instance);
 } operation;
 
 /* Makes an operation known by its name. It stands once, in the file that defines the operation. */

@@ -17,6 +17,7 @@
 
 /* Inputs come in this order; without values the last one moves up. */
 enum { ROW_PTR, COL_IDX, VALUES, SCORES, NUM_INPUTS };
+enum { SHARES, LSE, NUM_OUTPUTS };
 
 /* What problems have beside the dataset's own arrays. With several heads P lies on a pattern of a row for each row
  * and head. */
@@ -59,8 +60,11 @@ static const double U = 0x1p-24; /* rounding to fp32 is off by at most this shar
  *
  * Terms below 2^-60 of the largest do not count in n: each is lost in the sum as a whole, or adds up with others as
  * small, whose roundings vanish likewise. A share below 2^-126 may become 0: the hardware's exponential flushes.
+ *
+ * The logarithm makes a difference of what was a share of the sum; it, the maximum and their sum round, also where they
+ * are powers of 2.
  */
-double softmax_row(int64_t n, const double *score, double *error, double *share, double *off)
+row_sum softmax_row(int64_t n, const double *score, double *error, double *share)
 {
     const double LOST = -42, WILD = 30; /* ln 2^-60; an error beyond which nothing is certain */
     double max = -INFINITY, sum = 0;
@@ -74,10 +78,13 @@ double softmax_row(int64_t n, const double *score, double *error, double *share,
         terms += below > LOST;
         error[j] = expm1(fmin(error[j] + 3 * U * fabs(below), WILD));
     }
-    for (int64_t j = 0; j < n; j++)
+    row_sum all = {.lse = n ? max + log(sum) : -INFINITY, .off = U * (double)(terms + 12)};
+    for (int64_t j = 0; j < n; j++) {
         share[j] /= sum;
-    *off = U * (double)(terms + 12);
-    return max + log(sum);
+        all.spread += share[j] * error[j];
+    }
+    if (n) all.lse_bound = all.spread + all.off + 4 * U * (fabs(max) + fabs(all.lse));
+    return all;
 }
 
 /* Of row i and head h: scores as x, and how far a kernel is off when it has added the bias. */
@@ -94,19 +101,20 @@ static void scores_of(const problem *p, int64_t row, int head, double *x, double
 
 static void oracle(const problem *p, int output, int64_t head_row, double *reference, double *bound)
 {
-    (void)output; /* there is one */
     const int64_t row = head_row / p->width, n = dataset_row_length(p, row);
-    double common, *x = malloc((n + 1) * sizeof *x);
-    for (int64_t j = 0; !x && j < n; j++)
+    double *x = malloc(3 * (n + 1) * sizeof *x), *error = x + n + 1, *share = error + n + 1;
+    const int64_t elements = output == LSE ? 1 : n;
+    for (int64_t j = 0; !x && j < elements; j++)
         reference[j] = bound[j] = NAN; /* nothing passes that could not be checked */
     if (!x) return;
-    scores_of(p, row, (int)(head_row % p->width), x, bound);
-    softmax_row(n, x, bound, reference, &common);
-    for (int64_t j = 0; j < n; j++)
-        common += reference[j] * bound[j];
-    for (int64_t j = 0; j < n; j++) {
-        const double off = reference[j] * (bound[j] + common) + 0x1p-126;
-        bound[j] = rounding_stored(p->precision, reference[j], off);
+    scores_of(p, row, (int)(head_row % p->width), x, error);
+    const row_sum all = softmax_row(n, x, error, share);
+    for (int64_t j = 0; j < elements; j++) {
+        reference[j] = output == LSE ? all.lse : share[j];
+        bound[j] = output == LSE
+                       ? all.lse_bound
+                       : rounding_stored(p->precision, share[j],
+                                         share[j] * (error[j] + all.spread + all.off) + 0x1p-126);
     }
     free(x);
 }
@@ -226,13 +234,14 @@ static void describe(problem *p)
     if (own->values.floats) p->inputs[n++] = numbers_operand(&own->values, "A.values");
     p->inputs[n++] = numbers_operand(&own->S, "S");
     p->num_inputs = n;
-    p->outputs[0] = (output){.name = "P",
-                             .precision = p->precision,
-                             .rows = A->rows * p->width,
-                             .cols = A->cols,
-                             .row_ptr = is_A ? A->row_ptr : own->head_row_ptr,
-                             .col_idx = is_A ? A->col_idx : own->head_col_idx};
-    p->num_outputs = 1;
+    p->outputs[SHARES] = (output){.name = "P",
+                                  .precision = p->precision,
+                                  .rows = A->rows * p->width,
+                                  .cols = A->cols,
+                                  .row_ptr = is_A ? A->row_ptr : own->head_row_ptr,
+                                  .col_idx = is_A ? A->col_idx : own->head_col_idx};
+    p->outputs[LSE] = (output){.name = "lse", .rows = A->rows * p->width, .cols = 1};
+    p->num_outputs = NUM_OUTPUTS;
 }
 
 static enum status create(problem *p, error_text *error)
@@ -302,10 +311,9 @@ static void explain(const problem *p, int output, int64_t head_row, int64_t plac
     static const char *const SAYS[NUM_MISTAKES] = {
         "its exponentials are powers of 2 in place of e", "the bias was not added",
         "the softmax ran over the scores of all heads", "it was not divided by the sum of its row"};
-    (void)output;
     const double near = 2 * precision_format(p->precision)->unit_roundoff + 0x1p-14;
     text[0] = 0;
-    for (int i = 0; i < NUM_MISTAKES && !text[0]; i++) {
+    for (int i = 0; output == SHARES && i < NUM_MISTAKES && !text[0]; i++) {
         const double would =
             mistaken(p, (enum mistake)i, head_row / p->width, (int)(head_row % p->width), place);
         if (fabs(got - would) <= near * would) snprintf(text, bytes, "%s", SAYS[i]);
@@ -321,14 +329,19 @@ static double pattern_bytes(const problem *p)
     return 4 * (p->A->rows + 1.) + (p->A->values ? e * p->A->nnz : 0);
 }
 
+static double lse_bytes(const problem *p)
+{
+    return 4. * p->A->rows * p->width;
+}
+
 /* Four operations a score: a difference, an exponential, an addition, a product. Each score is read once and each
  * share written once; what a second pass reads is another kernel's affair. Nothing is gathered. */
 static void cost(const problem *p, cost_model *model)
 {
     const double scores = (double)p->A->nnz * p->width;
     const double e = precision_format(p->precision)->bytes;
-    *model =
-        (cost_model){.flops = 4 * scores, .compulsory_bytes = pattern_bytes(p) + 2 * e * scores};
+    *model = (cost_model){.flops = 4 * scores,
+                          .compulsory_bytes = pattern_bytes(p) + 2 * e * scores + lse_bytes(p)};
 }
 
 /* ---- contenders ------------------------------------------------------------------------------ */
@@ -364,11 +377,12 @@ cudaError_t softmax_prepare(softmax_plan *plan, const softmax_contender *c)
     return c->prepare ? c->prepare(plan) : cudaSuccess;
 }
 
-cudaError_t softmax_run(const softmax_plan *plan, const void *S, void *P, cudaStream_t stream)
+cudaError_t softmax_run(const softmax_plan *plan, const void *S, void *P, float *lse,
+                        cudaStream_t stream)
 {
     const softmax_contender *c = plan->contender;
-    return c->base.precision == PRECISION_FP32 ? c->run(plan, S, P, stream)
-                                               : c->run16(plan, S, P, stream);
+    return c->base.precision == PRECISION_FP32 ? c->run(plan, S, P, lse, stream)
+                                               : c->run16(plan, S, P, lse, stream);
 }
 
 void softmax_release(softmax_plan *plan)
@@ -442,7 +456,7 @@ static cudaError_t prepare(const contender *c, const problem *p, void *const *d_
 static cudaError_t run(void *instance, void *const *d_outputs, cudaStream_t stream)
 {
     const softmax_instance *self = instance;
-    return softmax_run(&self->plan, self->d_S, d_outputs[0], stream);
+    return softmax_run(&self->plan, self->d_S, d_outputs[SHARES], d_outputs[LSE], stream);
 }
 
 static void release(void *instance)

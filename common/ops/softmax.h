@@ -1,9 +1,10 @@
 /*
  * softmax.h - softmax over the nonzeros of each row of a sparse matrix, in fp32, fp16 or bf16.
  *
- *   A  rows x cols, CSR        S  a score for each nonzero and head        P  a share, likewise
+ *   A  rows x cols, CSR     S  a score for each nonzero and head     P  a share, likewise     lse  [rows][H], fp32
  *
  *   x[z] = scale * S[z] + A[z]        P[z] = exp(x[z] - max) / sum over the row of exp(x - max)
+ *   lse[row]  = max + log(that sum)               -infinity where a row has no nonzeros
  *
  * An element that is not stored counts as minus infinity, not as 0: a row of one nonzero has a share of 1. A is the
  * dataset. One without values is a pattern, and its values are no part of x; else they are a bias, the same in all
@@ -12,6 +13,8 @@
  * There are H heads, which share the pattern. S and P hold them row by row: all scores of row 0 and head 0, of row 0
  * and head 1, ..., of row 1 and head 0, ... So the n scores of a row and head lie side by side and begin at element
  * H * row_ptr[row] + head * n. At H = 1 they are in the order of the nonzeros.
+ *
+ * lse, the logarithm of a row's sum of exponentials, is all that a backward pass needs to have P again.
  *
  * S, P and the values have the contender's precision. Whatever that is, exponentials and sums are fp32.
  *
@@ -45,11 +48,13 @@ typedef struct softmax_contender {
     /* Optional. Preprocesses A and allocates; timed and reported apart from run. On error it frees what it
      * allocated. cudaErrorNotSupported: this contender cannot take this pattern. */
     cudaError_t (*prepare)(softmax_plan *plan);
-    /* Enqueues the softmax on `stream`. P holds garbage before and must be defined in full after, and may be
-     * S itself. Must not allocate. Both are 256-byte aligned. */
-    cudaError_t (*run)(const softmax_plan *plan, const float *S, float *P, cudaStream_t stream);
+    /* Enqueues the softmax on `stream`. P and lse hold garbage before and must be defined in full after. P may
+     * be S itself. Must not allocate. Both are 256-byte aligned. */
+    cudaError_t (*run)(const softmax_plan *plan, const float *S, float *P, float *lse,
+                       cudaStream_t stream);
     /* The same in a 16-bit precision, in place of run: S and P are __half or __nv_bfloat16. */
-    cudaError_t (*run16)(const softmax_plan *plan, const void *S, void *P, cudaStream_t stream);
+    cudaError_t (*run16)(const softmax_plan *plan, const void *S, void *P, float *lse,
+                         cudaStream_t stream);
     /* Optional. A has new values at the same address, and the pattern it had: brings a plan up to date
      * that keeps values of its own. */
     cudaError_t (*update_values)(softmax_plan *plan);
@@ -69,15 +74,24 @@ const softmax_contender *softmax_find(const char *name, enum precision precision
  * and scale are set by the caller. cudaErrorNotSupported: c cannot take the pattern, or needs a newer device. */
 cudaError_t softmax_prepare(softmax_plan *plan, const softmax_contender *c);
 /* Runs it, in the precision of its contender; and frees what it holds. */
-cudaError_t softmax_run(const softmax_plan *plan, const void *S, void *P, cudaStream_t stream);
+cudaError_t softmax_run(const softmax_plan *plan, const void *S, void *P, float *lse,
+                        cudaStream_t stream);
 void softmax_release(softmax_plan *plan);
 
 /* ---- for oracles ----------------------------------------------------------------------------- */
 
+/* What the shares of a row have in common. */
+typedef struct row_sum {
+    double lse,
+        lse_bound; /* the logarithm of the sum of exponentials, and how far a kernel may be off it */
+    double
+        spread; /* the errors of the exponentials, weighed by shares: what they add to each share */
+    double off; /* what the roundings of the sum add, also as a share of each share */
+} row_sum;
+
 /* A row's softmax in fp64: `n` scores become shares. error[j] is how far a kernel's score may be off, and becomes how
- * far its exponential may be, as a share of it. *off is what the roundings of the row's sum add, as a share of each
- * share; the errors of the exponentials in that sum are not in it. Returns the logarithm of the sum of exponentials. */
-double softmax_row(int64_t n, const double *score, double *error, double *share, double *off);
+ * far its exponential may be, as a share of it. */
+row_sum softmax_row(int64_t n, const double *score, double *error, double *share);
 
 /* Registers `lab`, a static softmax_contender. */
 #define SOFTMAX_REGISTER(lab) CONTENDER_REGISTER(lab, softmax_operation)

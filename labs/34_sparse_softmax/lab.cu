@@ -37,6 +37,7 @@ template <class T> struct softmax_of {
     float scale;
     const T *S; /* may be P */
     T *P;
+    float *lse;
 };
 
 /* The scores of one row and head. */
@@ -102,6 +103,7 @@ template <class T> static __global__ void softmax_three_passes_kernel(const soft
     sum = warp_sum(sum);
     for (int j = lane; j < x.n; j += WARP_SIZE)
         x.P[j] = narrow<T>(power(x[j], max) / sum);
+    if (lane == 0) a.lse[unit] = max + logf(sum);
 }
 
 /* ---- two passes ------------------------------------------------------------------------------- */
@@ -148,6 +150,7 @@ __device__ __forceinline__ void long_row(const softmax_of<T> &a, int row, int he
     for (int w = 0; w < WARPS; w++)
         s.learn(max[w], sum[w]);
     store_shares(x, s, threadIdx.x, BLOCK);
+    if (threadIdx.x == 0) a.lse[(size_t)row * a.H + head] = s.max + logf(s.sum);
 }
 
 /* Blocks of long rows come first in the grid: they take longest. */
@@ -162,13 +165,14 @@ static __global__ void __launch_bounds__(BLOCK) softmax_two_passes_kernel(const 
     const int unit = (block - num_long) * (BLOCK / LANES) + threadIdx.x / LANES;
     const int lane = threadIdx.x % LANES;
     const row_scores<T> x(a, unit / a.H, unit % a.H);
-    if (x.n == 0 || x.n > a.limit) return; /* alike for all lanes of the group */
+    if (unit >= a.rows * a.H || x.n > a.limit) return; /* alike for all lanes of the group */
     /* BEGIN STUDENT: the first pass, then the second */
     seen s;
     for (int j = lane; j < x.n; j += LANES)
         s.learn(x[j], 1);
     share<LANES>(s);
     store_shares(x, s, lane, LANES);
+    if (lane == 0) a.lse[unit] = s.max + logf(s.sum); /* of an empty row: minus infinity */
     /* END STUDENT */
 }
 
@@ -222,12 +226,13 @@ static void choose(const row_stats *stats, int H, int *tuning)
 }
 
 template <class T>
-static cudaError_t launch(const softmax_plan *plan, const T *bias, const T *S, T *P,
+static cudaError_t launch(const softmax_plan *plan, const T *bias, const T *S, T *P, float *lse,
                           cudaStream_t stream)
 {
     const long_rows *rows = (const long_rows *)plan->state;
     const softmax_of<T> a = {plan->A.rows, plan->H, rows->count, rows->limit, plan->A.d_row_ptr,
-                             rows->d_row,  bias,    plan->scale, S,           P};
+                             rows->d_row,  bias,    plan->scale, S,           P,
+                             lse};
     const int lanes = plan->tuning[TUNE_PASSES] == 3 ? WARP_SIZE : plan->tuning[TUNE_LANES];
     const int groups = BLOCK / lanes;
     const int blocks = (int)(((int64_t)a.rows * a.H + groups - 1) / groups);
@@ -246,15 +251,17 @@ static cudaError_t launch(const softmax_plan *plan, const T *bias, const T *S, T
     return cudaGetLastError();
 }
 
-static cudaError_t run(const softmax_plan *plan, const float *S, float *P, cudaStream_t stream)
+static cudaError_t run(const softmax_plan *plan, const float *S, float *P, float *lse,
+                       cudaStream_t stream)
 {
-    return launch<float>(plan, plan->A.d_values, S, P, stream);
+    return launch<float>(plan, plan->A.d_values, S, P, lse, stream);
 }
 
 template <class T>
-static cudaError_t run16(const softmax_plan *plan, const void *S, void *P, cudaStream_t stream)
+static cudaError_t run16(const softmax_plan *plan, const void *S, void *P, float *lse,
+                         cudaStream_t stream)
 {
-    return launch<T>(plan, (const T *)plan->A.d_values16, (const T *)S, (T *)P, stream);
+    return launch<T>(plan, (const T *)plan->A.d_values16, (const T *)S, (T *)P, lse, stream);
 }
 
 #define SPARSE_SOFTMAX(title, kind, runner, function)                                              \
