@@ -90,6 +90,7 @@ static enum status judge_matrix(int matrix, const device_info *device, error_tex
                      .seed = 1,
                      .precision = c->precision,
                      .operation = c->operation};
+        problem_turn_knobs(&p, 1); /* of attention: two heads */
         status = p.operation->create(&p, error);
         for (int i = 0; i < num_passes && status == STATUS_OK; i++)
             status = judge_all(&passes[i], device, &p, matrix, error);
