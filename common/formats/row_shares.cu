@@ -78,8 +78,8 @@ static cudaError_t fill(const device_csr *A, int short_row, int window, scratch 
     CUDA_TRY(device_parallel_for(rows, find_kind{A->d_row_ptr, r->segment, short_row, s->key}, 0));
     CUDA_TRY(device_argsort(s->key, KINDS - 1, s->order, rows, 0)); /* stable */
     CUDA_TRY(device_parallel_for(
-        rows,
-        count_shares{A->d_row_ptr, s->order, s->key, rows, r->segment, s->first, s->rows_of}, 0));
+        rows, count_shares{A->d_row_ptr, s->order, s->key, rows, r->segment, s->first, s->rows_of},
+        0));
     CUDA_TRY(device_exclusive_scan(s->first, rows + 1, 0));
     CUDA_TRY(cudaMemcpy(rows_of, s->rows_of, sizeof rows_of, cudaMemcpyDeviceToHost));
     CUDA_TRY(fetch_first(s, rows_of[CUT], &r->segments));

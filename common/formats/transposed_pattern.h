@@ -16,7 +16,8 @@ extern "C" {
 
 /* The format. Its arrays lie on the device. */
 typedef struct transposed_pattern {
-    device_csr T;    /* row j has the rows of A that name column j, ascending; without values. T.host is NULL, and of
+    device_csr
+        T; /* row j has the rows of A that name column j, ascending; without values. T.host is NULL, and of
                         T.stats only `max` is there */
     int *d_place;    /* of each nonzero of T: its place in A */
     row_stats stats; /* T's */

@@ -33,9 +33,9 @@ template <class H> struct gradients {
     float scale;
     const H *own[2], *other[2];
     H *out[2];
-    const H *O;       /* rows find D, ... */
+    const H *O; /* rows find D, ... */
     const float *lse;
-    float *D;         /* ... and columns read it */
+    float *D; /* ... and columns read it */
 };
 
 /* Sums of other[0], each times its ds; and, down columns, of other[1], each times its p. */
@@ -72,10 +72,11 @@ template <class H, int V, int LANES, int PIECES, int U, bool DOWN> struct gradie
     const gradients<H> &p;
     walk way;
     const part mine;
-    const size_t head_at;                 /* in the features of a node */
+    const size_t head_at;                   /* in the features of a node */
     const H *const first_0, *const first_1; /* other: of node 0 this lane's first feature */
     typename part::floats own_0, own_1;
-    float lse[walk::HELD], D[walk::HELD]; /* of the row; or of the rows of the nonzeros that this lane holds */
+    float lse[walk::HELD],
+        D[walk::HELD]; /* of the row; or of the rows of the nonzeros that this lane holds */
     gradient_sums<SUMS, PIECES, V> gradient;
 
     __device__ __forceinline__ explicit gradient_group(const gradients<H> &given)
@@ -161,9 +162,9 @@ constexpr int blocks_per_sm(bool down, int features, int load_words)
 }
 
 template <class H, int V, int LANES, int PIECES, int U, bool DOWN>
-static __global__ void
-    __launch_bounds__(BLOCK, blocks_per_sm(DOWN, PIECES *V, U *PIECES *words_of(V * sizeof(H))))
-        fused_attention_backward_kernel(const __grid_constant__ gradients<H> p)
+static __global__ void __launch_bounds__(BLOCK, blocks_per_sm(DOWN, PIECES *V,
+                                                              U *PIECES *words_of(V * sizeof(H))))
+    fused_attention_backward_kernel(const __grid_constant__ gradients<H> p)
 {
     gradient_group<H, V, LANES, PIECES, U, DOWN> group(p);
     for (int at = 0; at < group.way.most; at += group.way.step()) {
@@ -220,8 +221,7 @@ static cudaError_t run(const attention_backward_plan *plan, const attention_back
                       .lse = in->lse,
                       .D = b->d_D};
     if (plan->A.rows > 0) {
-        const gradient_kernel<H> along =
-            kernel_of_shape<H>(b->shape, gradient_kernels<H, false>());
+        const gradient_kernel<H> along = kernel_of_shape<H>(b->shape, gradient_kernels<H, false>());
         along<<<b->rows.grid, BLOCK, 0, stream>>>(p);
         CUDA_TRY(cudaGetLastError());
     }
@@ -290,29 +290,28 @@ static const char *unsuited(const problem *p)
     return head_unsuited(p->width);
 }
 
-template <enum precision PRECISION>
-static void choose(const row_stats *stats, int d, int *tuning)
+template <enum precision PRECISION> static void choose(const row_stats *stats, int d, int *tuning)
 {
     (void)stats;
     /* In 16 bits a lane has twice the features of two loads, of two rows and two sums: too many registers. */
     tuning[TUNE_PIECES] = PRECISION == PRECISION_FP32 ? usual_pieces(d, sizeof(float)) : 1;
 }
 
-#define BACKWARD(title, kind, type)                                        \
-    static attention_backward_contender title = {                          \
-        .base = {.lab = 36,                                                \
-                 .name = #title,                                           \
-                 .summary = "gradients, from scores that are made again",  \
-                 .precision = kind,                                        \
-                 .unsuited = unsuited,                                     \
-                 .tunables = {TUNABLE_PIECES, TUNABLE_SIDE, TUNABLE_SHORT, \
-                              TUNABLE_SEGMENT, TUNABLE_WINDOW}},           \
-        .choose = choose<kind>,                                            \
-        .prepare = prepare,                                                \
-        .run = run<type>,                                                  \
-        .format_bytes = format_bytes,                                      \
-        .release = release,                                                \
-    };                                                                     \
+#define BACKWARD(title, kind, type)                                                         \
+    static attention_backward_contender title = {                                           \
+        .base = {.lab = 36,                                                                 \
+                 .name = #title,                                                            \
+                 .summary = "gradients, from scores that are made again",                   \
+                 .precision = kind,                                                         \
+                 .unsuited = unsuited,                                                      \
+                 .tunables = {TUNABLE_PIECES, TUNABLE_SIDE, TUNABLE_SHORT, TUNABLE_SEGMENT, \
+                              TUNABLE_WINDOW}},                                             \
+        .choose = choose<kind>,                                                             \
+        .prepare = prepare,                                                                 \
+        .run = run<type>,                                                                   \
+        .format_bytes = format_bytes,                                                       \
+        .release = release,                                                                 \
+    };                                                                                      \
     ATTENTION_BACKWARD_REGISTER(title)
 
 BACKWARD(fused_attention_backward, PRECISION_FP32, float)

@@ -30,10 +30,7 @@ template <class H, int V, int LANES, int PIECES> struct head_part {
     {
     }
 
-    static constexpr __device__ bool sure(int k)
-    {
-        return V * sizeof(H) == WIDE && k < PIECES / 2;
-    }
+    static constexpr __device__ bool sure(int k) { return V * sizeof(H) == WIDE && k < PIECES / 2; }
     __device__ __forceinline__ bool inside(int k) const
     {
         return sure(k) || lane + k * LANES < count;
@@ -174,7 +171,10 @@ static inline const char *head_unsuited(int d)
 }
 
 /* Settings of both passes: this one, ... */
-#define TUNABLE_PIECES {"PIECES", "loads that a lane makes of a head", {1, 2}, 2, 1}
+#define TUNABLE_PIECES                                              \
+    {                                                               \
+        "PIECES", "loads that a lane makes of a head", {1, 2}, 2, 1 \
+    }
 
 /* The kernel of a shape. KERNELS: an object with a function get<V, LANES, PIECES>(). */
 template <class H, class KERNELS>

@@ -86,7 +86,8 @@ template <bool SOFTMAX, int PIECES, int V> struct row_state {
 };
 
 /* A group of lanes at work on a row and head, U nonzeros at a time. */
-template <class H, int V, int LANES, int PIECES, int U, attention_mode MODE> struct attention_group {
+template <class H, int V, int LANES, int PIECES, int U, attention_mode MODE>
+struct attention_group {
     static constexpr bool SOFTMAX = MODE != ATTENTION_WEIGHTED;
     typedef head_part<H, V, LANES, PIECES> part;
     typedef group_walk<LANES, U> walk;
@@ -97,15 +98,17 @@ template <class H, int V, int LANES, int PIECES, int U, attention_mode MODE> str
     const size_t head_at;           /* in the features of a node */
     const H *const keys, *const of; /* K and V: of node 0 this lane's first feature */
     typename part::floats q, a;
-    float left;                                 /* el */
-    float value[walk::HELD], right[walk::HELD]; /* A's, and er, of the nonzeros that this lane holds */
+    float left; /* el */
+    float value[walk::HELD],
+        right[walk::HELD]; /* A's, and er, of the nonzeros that this lane holds */
     row_state<SOFTMAX, PIECES, V> row;
 
     __device__ __forceinline__ explicit attention_group(const attention<H> &given)
         : p(given), way(p.rows), mine(p.vectors), head_at((size_t)way.head * p.d),
           keys(p.K + head_at + mine.feature(0)), of(p.V + head_at + mine.feature(0))
     {
-        if (MODE == ATTENTION_DOT || MODE == ATTENTION_GATV2) mine.load_own(q, p.Q + place_of_row());
+        if (MODE == ATTENTION_DOT || MODE == ATTENTION_GATV2)
+            mine.load_own(q, p.Q + place_of_row());
         if (MODE == ATTENTION_GATV2) mine.load_own(a, p.a + head_at);
         if (MODE == ATTENTION_GAT) left = p.el[(size_t)way.own.row * p.rows.heads + way.head];
     }
@@ -213,9 +216,9 @@ constexpr int blocks_per_sm(attention_mode mode, int features, int load_words)
 }
 
 template <class H, int V, int LANES, int PIECES, int U, attention_mode MODE>
-static __global__ void
-    __launch_bounds__(BLOCK, blocks_per_sm(MODE, PIECES *V, U *PIECES *words_of(V * sizeof(H))))
-        fused_attention_kernel(const __grid_constant__ attention<H> p)
+static __global__ void __launch_bounds__(BLOCK, blocks_per_sm(MODE, PIECES *V,
+                                                              U *PIECES *words_of(V * sizeof(H))))
+    fused_attention_kernel(const __grid_constant__ attention<H> p)
 {
     attention_group<H, V, LANES, PIECES, U, MODE> group(p);
     for (int at = 0; at < group.way.most; at += group.way.step()) {
@@ -354,8 +357,7 @@ static const char *unsuited(const problem *p)
 }
 
 /* By the width alone. No setting has been measured yet. */
-template <enum precision PRECISION>
-static void choose(const row_stats *stats, int d, int *tuning)
+template <enum precision PRECISION> static void choose(const row_stats *stats, int d, int *tuning)
 {
     (void)stats;
     tuning[TUNE_PIECES] = usual_pieces(d, precision_format(PRECISION)->bytes);
@@ -370,7 +372,10 @@ static void choose(const row_stats *stats, int d, int *tuning)
                  .precision = kind,                                                           \
                  .unsuited = unsuited,                                                        \
                  .tunables = {{"LOADS", "loads of a lane on their way", {FEW, MANY}, 2, FEW}, \
-                              TUNABLE_PIECES, TUNABLE_SIDE, TUNABLE_SHORT, TUNABLE_SEGMENT,   \
+                              TUNABLE_PIECES,                                                 \
+                              TUNABLE_SIDE,                                                   \
+                              TUNABLE_SHORT,                                                  \
+                              TUNABLE_SEGMENT,                                                \
                               TUNABLE_WINDOW}},                                               \
         .choose = choose<kind>,                                                               \
         .prepare = prepare,                                                                   \

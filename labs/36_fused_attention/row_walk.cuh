@@ -44,8 +44,7 @@ template <int LANES, int U> struct group_walk {
     int column[HELD], next[HELD];
 
     __device__ __forceinline__ explicit group_walk(const row_walk &walk)
-        : rows(walk), team(lane_id() / (LANES * walk.side)),
-          teams(WARP_SIZE / (LANES * walk.side)),
+        : rows(walk), team(lane_id() / (LANES * walk.side)), teams(WARP_SIZE / (LANES * walk.side)),
           head(blockIdx.y * walk.side + lane_id() / LANES % walk.side)
     {
         const int warp_blocks = (rows.warps + WARPS - 1) / WARPS;
@@ -169,10 +168,22 @@ struct walk_plan {
 };
 
 /* ... and these: how rows are shared out. */
-#define TUNABLE_SIDE {"SIDE", "heads side by side in a warp, at most", {1, 2, 4, 8}, 4, 8}
-#define TUNABLE_SHORT {"SHORT", "nonzeros of a row that a group takes", {16, 32, 64, 128}, 4, 64}
-#define TUNABLE_SEGMENT {"SEGMENT", "nonzeros of a row that a warp takes", {256, 512, 1024}, 3, 512}
-#define TUNABLE_WINDOW {"WINDOW", "rows sorted by length together; 0: all", {0, 4096}, 2}
+#define TUNABLE_SIDE                                                        \
+    {                                                                       \
+        "SIDE", "heads side by side in a warp, at most", {1, 2, 4, 8}, 4, 8 \
+    }
+#define TUNABLE_SHORT                                                             \
+    {                                                                             \
+        "SHORT", "nonzeros of a row that a group takes", {16, 32, 64, 128}, 4, 64 \
+    }
+#define TUNABLE_SEGMENT                                                            \
+    {                                                                              \
+        "SEGMENT", "nonzeros of a row that a warp takes", {256, 512, 1024}, 3, 512 \
+    }
+#define TUNABLE_WINDOW                                                   \
+    {                                                                    \
+        "WINDOW", "rows sorted by length together; 0: all", {0, 4096}, 2 \
+    }
 
 struct walk_settings {
     int segment, short_row, window, side;

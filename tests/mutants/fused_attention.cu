@@ -22,7 +22,7 @@ enum bug {
     SCALE_MISSING,
     SCALE_TWICE,
     POWERS_OF_TWO_TAKEN,
-    COUNTER_NOT_RESET,
+    MERGE_COUNTER_NOT_RESET,
     FIRST_SEGMENT_SPEAKS_FOR_ALL,
     NOTHING_LESS_NOTHING,
     MASKED_SLOT_READ,
@@ -31,7 +31,8 @@ enum bug {
 };
 
 constexpr int SEGMENT_LENGTH = 64, AT_A_TIME = 4, FEATURES = 4; /* d up to 128, a multiple of 4 */
-constexpr int NUMBERS = FEATURES + 2; /* that a lane leaves of a segment: the largest score, the total, the sum */
+constexpr int NUMBERS =
+    FEATURES + 2; /* that a lane leaves of a segment: the largest score, the total, the sum */
 
 struct fused {
     const row_share *share;
@@ -92,7 +93,9 @@ static __device__ float score_of(const fused &p, int row, int column, int head, 
 }
 
 /* Adds AT_A_TIME nonzeros from the `first` on; those from `end` on are masked. */
-template <bug BUG> static __device__ void add_batch(const fused &p, int row, int first, int end, int head, state<BUG> &mine)
+template <bug BUG>
+static __device__ void add_batch(const fused &p, int row, int first, int end, int head,
+                                 state<BUG> &mine)
 {
     const int heads = BUG == ONE_HEAD_A_NODE ? 1 : p.heads;
     const float scale = BUG == SCALE_MISSING ? 1 : BUG == SCALE_TWICE ? p.scale * p.scale : p.scale;
@@ -136,7 +139,7 @@ template <bug BUG> __global__ void fused_attention_mutant_kernel(fused p)
         to[WARP_SIZE] = mine.total;
         for (int f = 0; f < FEATURES; f++)
             to[(2 + f) * WARP_SIZE] = mine.sum[f];
-        if (BUG == COUNTER_NOT_RESET) {
+        if (BUG == MERGE_COUNTER_NOT_RESET) {
             unsigned before = 0;
             __threadfence();
             __syncwarp();
@@ -150,8 +153,10 @@ template <bug BUG> __global__ void fused_attention_mutant_kernel(fused p)
         mine = state<BUG>();
         for (int s = 0; s < shares; s++) {
             const float *const from = left(own.first_share + s);
-            const float *const about = BUG == FIRST_SEGMENT_SPEAKS_FOR_ALL ? left(own.first_share) : from;
-            const float most = __ldcg(about), base = mine.raise(most), weight = mine.power(most - base);
+            const float *const about =
+                BUG == FIRST_SEGMENT_SPEAKS_FOR_ALL ? left(own.first_share) : from;
+            const float most = __ldcg(about), base = mine.raise(most),
+                        weight = mine.power(most - base);
             mine.total += weight * __ldcg(about + WARP_SIZE);
             for (int f = 0; f < FEATURES; f++)
                 mine.sum[f] += weight * __ldcg(from + (2 + f) * WARP_SIZE);
@@ -239,16 +244,19 @@ static cudaError_t run(const attention_plan *plan, const attention_inputs *in, v
     ATTENTION_REGISTER(mutant_##bug)
 
 FUSED_MUTANT(HEALTHY_FUSED, NULL)
-FUSED_MUTANT(NO_LARGEST_SCORE, "?")
-FUSED_MUTANT(LARGEST_OF_FIRST_BATCH, "?")
-FUSED_MUTANT(SUM_NOT_SCALED_DOWN, "?")
-FUSED_MUTANT(TOTAL_NOT_SCALED_DOWN, "?")
-FUSED_MUTANT(SCALE_MISSING, "?")
-FUSED_MUTANT(SCALE_TWICE, "?")
-FUSED_MUTANT(POWERS_OF_TWO_TAKEN, "?")
-FUSED_MUTANT(COUNTER_NOT_RESET, "?")
-FUSED_MUTANT(FIRST_SEGMENT_SPEAKS_FOR_ALL, "?")
-FUSED_MUTANT(NOTHING_LESS_NOTHING, "?")
-FUSED_MUTANT(MASKED_SLOT_READ, "?")
-FUSED_MUTANT(ONE_HEAD_A_NODE, "?")
-FUSED_MUTANT(HEADS_SHARE_TOTAL, "?")
+FUSED_MUTANT(NO_LARGEST_SCORE, "O: NaN or infinity computed")
+FUSED_MUTANT(LARGEST_OF_FIRST_BATCH, "O: NaN or infinity computed: only in rows of")
+FUSED_MUTANT(SUM_NOT_SCALED_DOWN,
+             "O: wrong values: only in rows of 5 or more nonzeros, though not in all of them")
+FUSED_MUTANT(TOTAL_NOT_SCALED_DOWN,
+             "O: wrong values: only in rows of 5 or more nonzeros, though not in all of them")
+FUSED_MUTANT(SCALE_MISSING, "scores were not divided by the root of d")
+FUSED_MUTANT(SCALE_TWICE, "scores were divided by the root of d twice")
+FUSED_MUTANT(POWERS_OF_TWO_TAKEN, "its exponentials are powers of 2 in place of e")
+FUSED_MUTANT(MERGE_COUNTER_NOT_RESET,
+             "O: never written: only rows longer than 64 nonzeros, in later runs only")
+FUSED_MUTANT(FIRST_SEGMENT_SPEAKS_FOR_ALL, "O: wrong values: only rows longer than 64 nonzeros")
+FUSED_MUTANT(NOTHING_LESS_NOTHING, "O: NaN or infinity computed: only empty rows")
+FUSED_MUTANT(MASKED_SLOT_READ, "O: NaN or infinity computed")
+FUSED_MUTANT(ONE_HEAD_A_NODE, "O: wrong values: in every row that is not empty")
+FUSED_MUTANT(HEADS_SHARE_TOTAL, "O: wrong values: in every row that is not empty")

@@ -34,8 +34,8 @@ static void assert_kinds(const csr_matrix *A, const row_shares *r, const row_sha
         rows_seen += s->first_share == i;
         segments += length > SEGMENT;
         warps += length > SHORT_ROW;
-        assert_int_equal(i < r->segments, length > SEGMENT);
-        assert_int_equal(i < r->warps, length > SHORT_ROW);
+        assert_int_equal(i<r->segments, length> SEGMENT);
+        assert_int_equal(i<r->warps, length> SHORT_ROW);
     }
     assert_int_equal(rows_seen, A->rows);
     assert_int_equal(segments, r->segments);
@@ -58,12 +58,13 @@ static void assert_all_nonzeros(const csr_matrix *A, const row_shares *r, const 
 }
 
 /* Within a window, or in all, lengths of a kind's rows do not ascend; windows ascend. */
-static void assert_order(const csr_matrix *A, const row_shares *r, const row_share *share, int window)
+static void assert_order(const csr_matrix *A, const row_shares *r, const row_share *share,
+                         int window)
 {
     for (int i = 1; i < r->count; i++) {
         const int row = share[i].row, before = share[i - 1].row;
-        const bool same_kind = (i < r->segments) == (i - 1 < r->segments) &&
-                               (i < r->warps) == (i - 1 < r->warps);
+        const bool same_kind =
+            (i < r->segments) == (i - 1 < r->segments) && (i < r->warps) == (i - 1 < r->warps);
         if (!same_kind || row == before) continue;
         if (window && row / window != before / window)
             assert_true(row / window > before / window);
