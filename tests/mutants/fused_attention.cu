@@ -8,7 +8,6 @@
 #include "device/partial_sums.h"
 #include "device/vec.cuh"
 #include "formats/row_shares.cuh"
-#include "ops/attention.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -234,13 +233,15 @@ static cudaError_t run(const attention_plan *plan, const attention_inputs *in, v
     return cudaGetLastError();
 }
 
-#define FUSED_MUTANT(bug, diagnosis)                                       \
-    static attention_contender mutant_##bug = {                            \
-        .base = {.lab = SHOWS_ALWAYS, .name = #bug, .summary = diagnosis}, \
-        .prepare = prepare,                                                \
-        .run = run<bug>,                                                   \
-        .release = release,                                                \
-    };                                                                     \
+enum { TWO_HEADS = 1 }; /* in mode DOT: a combination of knobs */
+
+#define FUSED_MUTANT(bug, diagnosis)                                                           \
+    static attention_contender mutant_##bug = {                                                \
+        .base = {.lab = SHOWS_ALWAYS, .after = TWO_HEADS, .name = #bug, .summary = diagnosis}, \
+        .prepare = prepare,                                                                    \
+        .run = run<bug>,                                                                       \
+        .release = release,                                                                    \
+    };                                                                                         \
     ATTENTION_REGISTER(mutant_##bug)
 
 FUSED_MUTANT(HEALTHY_FUSED, NULL)
