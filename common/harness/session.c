@@ -282,6 +282,7 @@ static void run_precision(session *s, const dataset *d, const row_stats *stats, 
                  .width = width,
                  .seed = s->options->seed,
                  .precision = precision};
+    tuning_knobs(&p, s->options);
     show_part(s, d->name, "making the operands");
     enum status status = p.operation->create(&p, &error);
     show_part(s, d->name, "preparing the checks");

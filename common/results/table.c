@@ -56,8 +56,10 @@ static void print_heading(FILE *out, const problem *p, const row *r, const inspe
             "rows\n",
             (long long)r->rows, (long long)r->cols, (long long)r->nnz, p->stats.mean,
             (long long)p->stats.max, p->stats.cov, (long long)p->stats.empty_rows);
-    fprintf(out, "  %s, %s = %d, %s, seed %llu", r->operation, p->operation->width, r->N,
-            r->precision, (unsigned long long)r->seed);
+    char knobs[96];
+    problem_knobs_text(p, knobs, sizeof knobs);
+    fprintf(out, "  %s, %s = %d, %s%s%s, seed %llu", r->operation, p->operation->width, r->N, knobs,
+            *knobs ? ", " : "", r->precision, (unsigned long long)r->seed);
     if (i)
         print_instruments(out, i);
     else if (is_cuda(r))

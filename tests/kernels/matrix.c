@@ -12,6 +12,7 @@
 #include "harness/tuning.h"
 #include "harness/workbench.h"
 #include "matrix/generate.h"
+#include "matrix/random.h"
 #include "matrix/shapes.h"
 #include "prescale.h"
 #include "tensor_core.h"
@@ -53,15 +54,16 @@ typedef struct failure {
 static void evaluate(workbench *w, const contender *c, const int *tuning, failure *f)
 {
     outcome out;
-    char setting[128];
+    char setting[128], knobs[96];
     if (f->any) return;
     workbench_evaluate(w, c, tuning, &out);
     if (out.status == STATUS_OK) return;
     if (c->unsuited && c->unsuited(w->problem)) return; /* it refuses, and nothing was run */
     f->any = true;
     tuning_text(c, tuning, setting, sizeof setting);
-    snprintf(f->text, sizeof f->text, "%s=%d %s: %s", w->problem->operation->width,
-             w->problem->width, setting, out.message);
+    problem_knobs_text(w->problem, knobs, sizeof knobs);
+    snprintf(f->text, sizeof f->text, "%s=%d %s%s%s: %s", w->problem->operation->width,
+             w->problem->width, knobs, *knobs ? " " : "", setting, out.message);
 }
 
 /* The lab's own choice, with every way its prepare can work. */
@@ -165,13 +167,37 @@ static bool is_tried(const contender *c, int N, bool sweep)
     return !is_variant || (sweep ? N % 2 == 0 : N == 1);
 }
 
-/* All labs of one operation and precision on one matrix at one width; failures[i] is of the i-th lab. */
+/* Problems so far: each gets other knobs, where its operation has any. */
+static uint64_t turn;
+
+/* An operation of heads repeats on each problem what it does for one: of its problems one in so many is tried, and the
+ * largest are left out. */
+enum { ONE_IN = 10, MOST_WORK = 1000000 };
+
+static bool is_left_out(const problem *p, uint64_t number)
+{
+    const operation *op = p->operation;
+    if (!op->most_width && !op->knobs[0].name) return false;
+    const int heads = op->knobs[0].name ? problem_knob(p, 0) : 1;
+    return number % ONE_IN || p->A->nnz * p->width * heads > MOST_WORK;
+}
+
+/* All labs of one operation and precision on one matrix at one width; failures[i] is of the i-th lab. An operation with
+ * a largest width is swept at smaller ones. */
 static void evaluate_precision(const csr_matrix *A, const device_info *device, const operation *op,
                                int width, bool sweep, enum precision precision, failure *failures)
 {
+    const int most = op->most_width;
+    if (most && width > most) {
+        if (!sweep) return;
+        width = (width - 1) % most + 1;
+    }
     error_text error;
     workbench w;
     problem p = {.operation = op, .A = A, .width = width, .seed = 1, .precision = precision};
+    const uint64_t number = random_bits(1, turn++);
+    problem_turn_knobs(&p, number / ONE_IN);
+    if (is_left_out(&p, number)) return;
     row_stats_compute(A, &p.stats, &error);
     enum status status = p.operation->create(&p, &error);
     if (status == STATUS_OK) status = workbench_create(&w, &CHECK_ONLY, device, &p, &error);
