@@ -7,6 +7,10 @@
 .SUFFIXES:
 .SECONDARY:
 MAKEFLAGS += --no-builtin-rules
+# On all cores, unless -j says otherwise.
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += -j$(shell nproc)
+endif
 
 -include local.mk
 include config.mk
@@ -19,11 +23,12 @@ LABS := $(foreach d,$(LAB_DIRS),lab$(call number_of,$(d)))
 include mk/backend.mk # BACKEND, OUT, compilers and their options
 include mk/rules.mk   # from a source to an object
 include mk/link.mk    # from objects to programs
+include mk/rows.mk    # the program of rows
 include mk/tests.mk   # programs of tests
 
 ##@ Build
 
-.PHONY: help all programs test check-format format clean data diff FORCE
+.PHONY: help all programs test test-all test-programs check-format format clean data diff FORCE
 
 help: ## Show this help
 	@awk -f scripts/help.awk $(filter-out %.d,$(MAKEFILE_LIST))
@@ -32,8 +37,8 @@ help: ## Show this help
 
 # labstat: ## Build the statistics tool: make labstat && ./labstat set:rnn
 
-all: programs $(LABS) labstat ## Build every lab and tool
-programs: $(addprefix $(OUT)/,$(LABS) labstat limits convert) $(TWINS) ## The same, in build/ alone
+all: programs $(LABS) labstat rows ## Build every lab and tool
+programs: $(addprefix $(OUT)/,$(LABS) labstat limits convert) $(TWINS) $(ROWS_PROGRAM) ## The same, in build/ alone
 
 # A program in the root is a copy of the one in build/, taken again when the backend changes.
 $(LABS): %: $(OUT)/% $(if $(TWINS),$(OUT)/traced/%) $(BUILD)/backend
@@ -43,8 +48,13 @@ labstat: $(OUT)/labstat $(BUILD)/backend
 
 ##@ Check
 
-test: all $(TEST_PROGRAMS) ## Run every test; ends with "N passed, N failed, N skipped"
-	$(Q)OUT='$(OUT)' BACKEND='$(BACKEND)' scripts/run-tests $(TEST_PROGRAMS)
+test-programs: all $(TEST_PROGRAMS)
+
+test: test-programs ## Run the tests that take minutes; ends with "N passed, N failed, N skipped"
+	$(Q)OUT='$(OUT)' BACKEND='$(BACKEND)' scripts/run-tests quick $(TEST_PROGRAMS)
+
+test-all: test-programs ## Run every test: all settings of all labs, cheats, and the build for GPUs
+	$(Q)OUT='$(OUT)' BACKEND='$(BACKEND)' scripts/run-tests all $(TEST_PROGRAMS)
 
 check-format: ## Verify the format of C and CUDA files and lint the shell scripts
 	$(Q)scripts/check-format
@@ -61,7 +71,7 @@ diff: ## Show what a lab changes from the one it grows out of: make diff LAB=3
 	@scripts/diff-lab $(LAB)
 
 clean: ## Remove everything that was built
-	$(Q)rm -rf $(BUILD) $(LABS) labstat
+	$(Q)rm -rf $(BUILD) $(LABS) labstat rows
 
 include mk/measure.mk              # goals that want a GPU
 -include mk/report.mk mk/grader.mk mk/attack.mk # the report's and the staff's: a student's tree has none of them

@@ -22,5 +22,5 @@ CUDA_HOME ?= auto
 # Where ready programs and objects go.
 BUILD ?= build
 
-# What `make bench` measures: quick, full, or a file like report/plans/full.
+# Plan that `make bench` measures: quick, full, or a file like report/plans/full.
 PLAN ?= quick

@@ -2,7 +2,7 @@
 
 # ---- what is graded ----------------------------------------------------------------------------
 
-# What lab $(1) needs of other labs is the staff's: links FOLDER, in its grade.tsv.
+# Sources of other labs that lab $(1) needs are the staff's: links FOLDER, in its grade.tsv.
 lab_folder = $(filter labs/$(1)_% labs/0$(1)_%,$(LAB_DIRS))
 linked_folders = $(addprefix labs/,$(shell sed -n 's/^links[[:space:]]//p' $(call lab_folder,$(1))/grade.tsv 2>/dev/null))
 linked = $(call object,$(wildcard $(addsuffix /*.cu,$(call linked_folders,$(1)))))
@@ -20,7 +20,7 @@ GRADE_NEEDS = $(OUT)/grade $(OUT)/grader/lab$(LAB) $(if $(TWINS),$(OUT)/traced/g
 OF_GPU = $(if $(filter cuda,$(BACKEND)),--arch '$(ARCHS)' --cuda-home '$(CUDA_HOME)')
 
 ifeq ($(BACKEND),simt)
-test: $(OUT)/grade $(foreach n,$(TESTED),$(OUT)/grader/lab$(n) $(OUT)/traced/grader/lab$(n))
+test-programs: $(OUT)/grade $(foreach n,$(TESTED),$(OUT)/grader/lab$(n) $(OUT)/traced/grader/lab$(n))
 endif
 
 # A knob's value as one word of a shell, whatever its characters: folders have the names that students gave them.

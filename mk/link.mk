@@ -6,7 +6,7 @@ LAB_MAIN := common/harness/main.c
 LIMITS_MAIN := common/limits/limits.cu
 LABSTAT_MAIN := common/labstat/labstat.c
 MAINS := $(LAB_MAIN) $(LIMITS_MAIN) $(LABSTAT_MAIN)
-COMMON_SOURCES := $(filter-out $(MAINS) common/baselines/% common/simt/% common/profiler/% common/grader/%,\
+COMMON_SOURCES := $(filter-out $(MAINS) common/baselines/% common/simt/% common/profiler/% common/grader/% common/rows/%,\
                   $(wildcard common/*/*.c common/*/*.cu)) $(BACKEND_SOURCES)
 COMMON := $(call object,$(COMMON_SOURCES))
 

@@ -13,7 +13,7 @@ RESOURCE_LABS = $(if $(filter cuda,$(BACKEND)),$(call labs_of,$(wildcard $(RESOU
 
 ##@ Measure (needs a GPU)
 
-bench: $(if $(filter bench,$(MAKECMDGOALS)),$(BENCH_NEEDS)) ## Measure what a plan still lacks: make bench PLAN=full [ARGS=--dry-run]
+bench: $(ROWS_PROGRAM) $(if $(filter bench,$(MAKECMDGOALS)),$(BENCH_NEEDS)) ## Measure what a plan still lacks: make bench PLAN=full [ARGS=--dry-run]
 	$(Q)BACKEND='$(BACKEND)' scripts/bench '$(PLAN)' '$(OUT)' $(ARGS)
 
 limits: $(OUT)/limits ## Measure this machine's bandwidths and peaks, for the bound and the gather share
@@ -22,10 +22,10 @@ limits: $(OUT)/limits ## Measure this machine's bandwidths and peaks, for the bo
 ncu: $(if $(LAB),$(OUT)/lab$(LAB)) ## Nsight Compute on a lab: make ncu LAB=3 ARGS="arxiv 32"
 	@CUDA_HOME='$(CUDA_HOME)' scripts/ncu-lab '$<' $(ARGS)
 
-resources: $(if $(LAB),$(OUT)/lab$(LAB),$(if $(filter resources,$(MAKECMDGOALS)),$(RESOURCE_LABS:%=$(OUT)/%))) ## What bounds a lab's kernels, by ncu: make resources LAB=3 ARGS="arxiv 32"; without LAB: rows of the report
+resources: $(ROWS_PROGRAM) $(if $(LAB),$(OUT)/lab$(LAB),$(if $(filter resources,$(MAKECMDGOALS)),$(RESOURCE_LABS:%=$(OUT)/%))) ## What bounds a lab's kernels, by ncu: make resources LAB=3 ARGS="arxiv 32"; without LAB: rows of the report
 	$(Q)CUDA_HOME='$(CUDA_HOME)' $(if $(LAB),scripts/ncu-resources '$<' '$(or $(KERNEL),$(shell scripts/operation-of $< $(ARGS))_)' $(ARGS) >$(OUT)/resources.csv,\
 		scripts/measure-resources '$(OUT)' $(RESOURCE_CASES))
-	$(if $(LAB),$(Q)scripts/resources-table $(OUT)/resources.csv)
+	$(if $(LAB),$(Q)$(ROWS_PROGRAM) resources $(OUT)/resources.csv)
 
 sanitize: $(if $(LAB),$(OUT)/lab$(LAB)) ## The four tools of compute-sanitizer on a lab: make sanitize LAB=3
 	@CUDA_HOME='$(CUDA_HOME)' scripts/sanitize-lab '$<' $(ARGS)

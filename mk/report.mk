@@ -7,7 +7,7 @@ ROWS := $(or $(RESULTS),report/results/h200)
 ladder_rows = $(or $(wildcard $(ROWS)/$(1).csv),$(if $(wildcard $(ROWS)/*.csv),,$(ROWS)/$(1).csv))
 narrow_rows = $(wildcard $(addprefix $(ROWS)/$(1)-,fp16.csv bf16.csv))
 LADDER_ROWS = $(call ladder_rows,spmm)
-# Of pruned weights: beside dense products.
+# Rows of pruned weights: beside dense products.
 DENSE_ROWS := $(wildcard $(ROWS)/spmm-llm*.csv)
 # Rows of others, measured on the same device.
 RIVAL_ROWS := $(ROWS)/rivals
@@ -29,18 +29,20 @@ write = $(foreach page,$(shell grep -lxF -e '<!-- $(1) -->' $(PAGES)),\
 
 ##@ Report (of measured rows, without a GPU)
 
-ladder: leaderboard ## Write the tables of README.md and the handouts from the measured rows
-	$(foreach o,$(OPERATIONS),$(call write,$(call named,ladder,$(o),spmm),scripts/ladder-table $(call ladder_rows,$(o))))
+ladder: leaderboard $(ROWS_PROGRAM) ## Write the tables of README.md, docs and the handouts from the measured rows
+	$(foreach o,$(OPERATIONS),$(call write,$(call named,ladder,$(o),spmm),$(ROWS_PROGRAM) ladder $(call ladder_rows,$(o))))
 	$(foreach d,$(LAB_DIRS),$(foreach o,$(call operations_of,$(d)),$(call write,$(call named,lab-table $(call \
-		number_of,$(d)),$(o),$(call own_operation,$(d))),scripts/ladder-table --lab $(call \
+		number_of,$(d)),$(o),$(call own_operation,$(d))),$(ROWS_PROGRAM) ladder lab=$(call \
 		number_of,$(d)) $(call ladder_rows,$(o)) $(if $(call ladder_rows,$(o)),$(call narrow_rows,$(o))))))
-	$(call write,dense-table,scripts/dense-table $(DENSE_ROWS))
+	$(call write,dense-table,$(ROWS_PROGRAM) dense $(DENSE_ROWS))
+	$(call write,ladder-lines,$(ROWS_PROGRAM) lines $(foreach o,spmm $(filter-out spmm,$(OPERATIONS)),$(call \
+		ladder_rows,$(o))) $(wildcard $(ROWS)/spmm-fp16.csv) $(DENSE_ROWS))
 
-leaderboard: ## Who is fastest, labs, vendor and rivals: RIVAL_ROWS=FOLDER of CSV files
+leaderboard: $(ROWS_PROGRAM) ## Who is fastest, labs, vendor and rivals: RIVAL_ROWS=FOLDER of CSV files
 	$(foreach o,$(OPERATIONS),$(if $(call ladder_rows,$(o)),$(call write,$(call \
-		named,leaderboard,$(o),spmm),scripts/leaderboard $(call ladder_rows,$(o)) $(RIVAL_ROWS))))
+		named,leaderboard,$(o),spmm),$(ROWS_PROGRAM) leaderboard $(call ladder_rows,$(o)) $(wildcard $(RIVAL_ROWS)/*.csv))))
 
-plots: ## Draw the report's figures from measured rows; one of them: make plots PLOT=speedups
+plots: $(ROWS_PROGRAM) ## Draw the report's figures from measured rows; one of them: make plots PLOT=speedups
 	$(Q)scripts/plots $(ROWS) report/figures $(PLOT)
 
 report: ladder ## The report, without a GPU: figures, report/report.md, .html and .pdf of the measured rows
@@ -51,10 +53,10 @@ storage: $(OUT)/labstat ## Write what formats for pruned weights take, by formul
 	$(Q)$< --storage 28672x8192x16 --csv report/storage.csv
 
 # COUNTED_LAB is the last of the labs whose counters and estimates are held against a GPU's; its lab.mk sets it.
-predictions: ## Estimate all measured rows without a GPU (an hour), and write how well that orders them
+predictions: $(ROWS_PROGRAM) ## Estimate all measured rows without a GPU (an hour), and write how well that orders them
 	$(Q)$(MAKE) BACKEND=simt $(BUILD)/simt/traced/$(COUNTED_LAB)
 	$(Q)scripts/predict-rows $(LADDER_ROWS) $(BUILD)/simt/$(COUNTED_LAB) $(BUILD)/predictions \
 		>$(BUILD)/counted.csv
 	$(Q)mv $(BUILD)/counted.csv $(COUNTED_ROWS)
-	$(Q)scripts/compare-predictions $(COUNTED_ROWS) $(LADDER_ROWS) >$(PREDICTIONS)
-	$(call write,predictions,scripts/compare-predictions --summary $(COUNTED_ROWS) $(LADDER_ROWS))
+	$(Q)$(ROWS_PROGRAM) predictions $(COUNTED_ROWS) $(LADDER_ROWS) >$(PREDICTIONS)
+	$(call write,predictions,$(ROWS_PROGRAM) predictions summary=1 $(COUNTED_ROWS) $(LADDER_ROWS))

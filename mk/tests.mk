@@ -16,7 +16,7 @@ $(OUT)/tests/unit/%: $(OUT)/tests/unit/%.c.o $(COMMON)
 	$(link) -lcmocka
 $(OUT)/tests/primitives/%: $(OUT)/tests/primitives/%.cu.o $(COMMON)
 	$(link)
-# What needs none of the vendor's libraries runs on the CPU backend, too.
+# Objects that need none of the vendor's libraries run on the CPU backend, too.
 $(OUT)/tests/primitives/dense: $(call object,common/baselines/dense.cu)
 $(OUT)/tests/simt/%: $(OUT)/tests/simt/%.cu.o $(COMMON)
 	$(link)
@@ -33,7 +33,7 @@ $(foreach t,$(TESTS_TRACED),$(eval $(OUT)/traced/$(t)/run: $(call traced,$(call 
     $(call object,$(wildcard $(t)/*.c))))
 
 # A program of labs that misbehave, for the tests of the command line.
-test: $(if $(wildcard tests/cli),$(OUT)/tests/cli/faulty $(if $(TWINS),$(OUT)/traced/tests/cli/faulty))
+test-programs: $(if $(wildcard tests/cli),$(OUT)/tests/cli/faulty $(if $(TWINS),$(OUT)/traced/tests/cli/faulty))
 $(OUT)/tests/cli/faulty: $(call object,$(LAB_MAIN) tests/cli/faulty.cu) $(COMMON)
 	$(link)
 $(OUT)/traced/tests/cli/faulty: $(call object,$(LAB_MAIN)) $(call traced,$(call object,tests/cli/faulty.cu)) \

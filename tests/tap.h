@@ -50,7 +50,7 @@ __attribute__((format(printf, 2, 3), unused)) static void tap_skip(const char *r
     va_end(args);
 }
 
-/* What a reader of a failure wants to know; not a check. */
+/* Prints a note for the reader of a failure; not a check. */
 __attribute__((format(printf, 1, 2), unused)) static void tap_note(const char *format, ...)
 {
     va_list args;

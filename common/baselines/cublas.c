@@ -96,7 +96,7 @@ static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStre
         .type = data_type, .compute = compute_type                                      \
     }
 
-/* Of a row-major B, and of a column-major one. */
+/* Products with a row-major B, and with a column-major one. */
 #define PRODUCTS(title, ...) \
     PRODUCT(title, NULL, __VA_ARGS__), PRODUCT(title DENSE_COLUMNS, rebind, __VA_ARGS__)
 

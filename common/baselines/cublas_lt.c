@@ -28,7 +28,7 @@ typedef struct lt_state {
     void *d_B; /* cols x N, column-major; NULL: run takes B as it is */
 } lt_state;
 
-/* What is only needed to try algorithms. */
+/* Handles that only a trial of algorithms needs. */
 typedef struct trial {
     cudaEvent_t start, stop;
     void *d_B, *d_C, *d_flush;

@@ -13,7 +13,7 @@
 
 #include <stdlib.h>
 
-/* Of the dense product: 8192 x 8192 in fp32 takes a sixteenth of it, ddi a sixtieth. */
+/* Limit of the dense product: 8192 x 8192 in fp32 takes a sixteenth of it, ddi a sixtieth. */
 static const double MOST_BYTES = 0x1p32;
 
 typedef struct cublas_contender {

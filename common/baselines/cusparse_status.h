@@ -9,7 +9,7 @@
 
 #include <cusparse.h>
 
-/* What the library cannot do on this problem is "not supported", a skip, and no failure of ours. */
+/* Says "not supported", a skip and no failure of ours, where the library cannot do this problem. */
 static inline cudaError_t cusparse_as_cuda_error(cusparseStatus_t status)
 {
     switch (status) {

@@ -3,7 +3,7 @@
 #include "device/cuda_try.h"
 #include "device/half.cuh"
 
-/* Of A with its zeros: the largest of the recurrent layers in fp32, 32768 x 8192, takes half of it, and
+/* Limit of A with its zeros: the largest of the recurrent layers in fp32, 32768 x 8192, takes half of it, and
  * so does that of the language models in 16 bits, 49152 x 12288. */
 constexpr double MOST_BYTES = 0x1p31;
 

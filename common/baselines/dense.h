@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/* What stands in the name of a contender whose B is column-major; its name ends on " (dense)", as of all. */
+/* Part of the name of a contender whose B is column-major; its name ends on " (dense)", as of all. */
 #define DENSE_COLUMNS " column-major B"
 
 /* Why a dense contender cannot take the problem; NULL: it can. */

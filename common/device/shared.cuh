@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-/* Of a byte of dynamic shared memory. */
+/* Returns the address of a byte of dynamic shared memory. */
 __device__ __forceinline__ uint32_t shared_address(const void *p)
 {
 #ifdef __CUDACC__
@@ -21,7 +21,7 @@ __device__ __forceinline__ uint32_t shared_address(const void *p)
 #endif
 }
 
-/* What lies there: any type of 1 to 16 bytes, at a multiple of its size. */
+/* Loads any type of 1 to 16 bytes, at a multiple of its size. */
 template <class T> __device__ __forceinline__ T load_shared(uint32_t address)
 {
 #ifdef __CUDACC__

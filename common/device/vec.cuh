@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* What one instruction moves. */
+/* Data that one instruction moves. */
 template <int BYTES> struct bundle;
 template <> struct bundle<1> {
     typedef unsigned char type;
@@ -31,7 +31,7 @@ template <> struct bundle<16> {
     typedef uint4 type;
 };
 
-/* Of data that nobody writes while the kernel runs: it may stay in the read-only cache. */
+/* Loads data that nobody writes while the kernel runs: it may stay in the read-only cache. */
 template <class T, int V> __device__ __forceinline__ void load_vector(T (&x)[V], const T *p)
 {
     typedef typename bundle<sizeof(T) * V>::type raw;
@@ -39,7 +39,7 @@ template <class T, int V> __device__ __forceinline__ void load_vector(T (&x)[V],
     memcpy(x, &r, sizeof r);
 }
 
-/* Of data that is read once: it leaves the caches first, and other data stays. */
+/* Loads data that is read once: it leaves the caches first, and other data stays. */
 template <class T, int V>
 __device__ __forceinline__ void load_vector_streaming(T (&x)[V], const T *p)
 {
@@ -48,7 +48,7 @@ __device__ __forceinline__ void load_vector_streaming(T (&x)[V], const T *p)
     memcpy(x, &r, sizeof r);
 }
 
-/* Of shared memory, or of global memory that this kernel also writes. */
+/* Loads from shared memory, or from global memory that this kernel also writes. */
 template <class T, int V> __device__ __forceinline__ void load_vector_plain(T (&x)[V], const T *p)
 {
     typedef typename bundle<sizeof(T) * V>::type raw;
@@ -56,7 +56,7 @@ template <class T, int V> __device__ __forceinline__ void load_vector_plain(T (&
     memcpy(x, &r, sizeof r);
 }
 
-/* Of global memory that another kernel may have written while this one ran: from L2, where its writes are.
+/* Loads global memory that another kernel may have written while this one ran: from L2, where its writes are.
  * L1 may hold what was there before. */
 template <class T, int V> __device__ __forceinline__ void load_vector_l2(T (&x)[V], const T *p)
 {
@@ -73,7 +73,7 @@ template <class T, int V> __device__ __forceinline__ void store_vector(T *p, con
     *reinterpret_cast<raw *>(p) = r;
 }
 
-/* Of results that this kernel does not read again. */
+/* Stores results that this kernel does not read again. */
 template <class T, int V>
 __device__ __forceinline__ void store_vector_streaming(T *p, const T (&x)[V])
 {

@@ -40,7 +40,7 @@ __device__ __forceinline__ void wgmma_publish()
 #endif
 }
 
-/* Of B: what stands in `rows`, 128 bytes a row. It adds up: + n leads 16 n bytes further on. */
+/* Describes B: the contents of `rows`, 128 bytes a row. It adds up: + n leads 16 n bytes further on. */
 __device__ __forceinline__ uint64_t wgmma_operand(const void *rows)
 {
     const uint64_t GROUP_BYTES = 8 * 128, IN_GROUPS_OF_8 = UINT64_C(1) << 62;

@@ -50,7 +50,7 @@ static __device__ int bit_in_bitmap(int lane, int fragment, int i)
     return lane / 4 * BITMAP_SIDE + fragment % 2 * 4 + i / 4 * 2 + i % 2;
 }
 
-/* What the kernels below leave for each other, on the device. */
+/* Arrays that the kernels below leave for each other, on the device. */
 struct encoding {
     uint32_t *masks; /* of all quads, for each slot, for each lane */
     uint16_t *notes; /* of all steps, for each slot, for each lane */

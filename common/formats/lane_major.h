@@ -60,7 +60,7 @@ typedef struct lane_major_shape {
     bool even;
 } lane_major_shape;
 
-/* Of a block: where its first step begins, and the rows of each of the first ones; the block where the group begins
+/* Start of a block: where its first step begins, and the rows of each of the first ones; the block where the group begins
  * that ends here (this one, if none or it began here). They go to the kernel with its arguments, so that nothing waits
  * for a load. */
 typedef struct block_start {

@@ -137,7 +137,7 @@ static __device__ __forceinline__ void load_masks(uint32_t at, uint32_t (&mask)[
 
 /* ---- a quad ----------------------------------------------------------------------------------------- */
 
-/* What is loaded for a quad of a strip. */
+/* Words that are loaded for a quad of a strip. */
 struct quad_words {
     uint32_t word[4][5]; /* around each fragment's end */
     uint32_t shift[4];
@@ -154,7 +154,7 @@ static __device__ __forceinline__ void look_at_quad(uint32_t table, uint32_t mas
     const uint32_t begin = reader.at, shift = begin / (HALF_STEP / 16);
 #pragma unroll
     for (int f = 0; f < 4; f++) {
-        /* Of this fragment and those before. */
+        /* Counts this fragment and those before. */
         const uint32_t halves = __popc(mask << (24 - 8 * f));
         reader.at = begin + HALF_STEP * halves;
         w.shift[f] = shift + 16 * halves;

@@ -28,7 +28,7 @@ __host__ __device__ static inline int group_strips(const lane_major &m)
     return SLOTS / m.shape.ways;
 }
 
-/* What a slot's quad of this number is in the matrix, which may end before it. */
+/* Place in the matrix of a slot's quad of this number; the matrix may end before it. */
 struct slot_quad {
     int strip, quad;
     __host__ __device__ slot_quad(const lane_major &m, int number, int slot)
@@ -63,7 +63,7 @@ struct step_cursor {
     __host__ __device__ int group() const { return quad / quads; }
     /* Quads of this group from here on that are this block's. */
     __host__ __device__ int in_group() const { return min(min(left, end - quad), quads - place); }
-    /* Of this step: no more than `step`, and all of one group. */
+    /* Quads of this step: no more than `step`, and all of one group. */
     __host__ __device__ int count() const { return min(step, in_group()); }
     __host__ __device__ void advance(int n)
     {

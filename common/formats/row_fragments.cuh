@@ -20,7 +20,7 @@ constexpr int NO_COLUMN = -1;
 constexpr int ROUND_LINES = 4; /* that a warp copies at a time */
 static_assert(CHUNK_WORDS == CHUNK_FRAGMENTS * FRAGMENT_WORDS, "a chunk is whole fragments");
 
-/* Of T, the numbers of A, B and C: float, __half or __nv_bfloat16. Columns of A in a word, in a fragment
+/* Widths for T, the numbers of A, B and C: float, __half or __nv_bfloat16. Columns of A in a word, in a fragment
  * and in a chunk. */
 template <class T> constexpr int PER_WORD = sizeof(uint32_t) / sizeof(T);
 template <class T> constexpr int FRAGMENT = FRAGMENT_WORDS *PER_WORD<T>;

@@ -8,7 +8,7 @@
 
 #include <vector>
 
-/* What stands for a nonzero in the plan. */
+/* Returns the pair that stands for a nonzero in the plan. */
 static __host__ __device__ int2 pair_of(const row_split &split, int column, float value,
                                         int row_bytes)
 {

@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/* Of A's first k nonzeros, (*d_before)[k] name an element that an earlier one has named; k = 0 .. nnz.
+/* Counts repeats: among A's first k nonzeros (*d_before)[k] name an element that an earlier one has named; k = 0 .. nnz.
  * The caller frees it, on error too. */
 cudaError_t tca_bme_find_repeats(const spmm_matrix *A, int **d_before);
 

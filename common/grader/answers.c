@@ -111,7 +111,7 @@ static const answer *find_answer(const answer *all, int count, const char *key)
     return NULL;
 }
 
-/* What an answer is held against. */
+/* Texts that an answer is held against. */
 typedef struct context {
     char *handout_text, *form;
     known_text handout, known; /* known: all that an answer may not be copied from */

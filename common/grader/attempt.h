@@ -23,7 +23,7 @@ typedef struct attempt {
     bool rehearsal;  /* performance is measured where it means nothing, and for no points */
 } attempt;
 
-/* What a test found: the share of its points (NAN: cannot be run here), and why. */
+/* Finding of a test: the share of its points (NAN: cannot be run here), and why. */
 typedef struct found {
     double share;
     bool out_of_time; /* the submission's program was given up */

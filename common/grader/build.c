@@ -64,7 +64,7 @@ static int trusted(const attempt *a, const char *const *argv)
     return pid > 0 && WIFEXITED(how) ? WEXITSTATUS(how) : -1;
 }
 
-/* What both makes of a build are told: where they differ the second compiles the staff's objects again. */
+/* Settings for both makes of a build: where they differ the second compiles the staff's objects again. */
 typedef struct settings {
     char backend[32];
     char arch[128]; /* in confinement no device is in sight to ask */

@@ -44,8 +44,9 @@ typedef struct message {
 } message;
 
 typedef struct prepare_request {
-    char operation[16]; /* its name */
+    char operation[32]; /* its name */
     int32_t lab, precision, width;
+    int32_t knobs[MAX_KNOBS];
     int32_t inputs[MAX_OPERANDS], num_inputs;
     int64_t rows, cols, nnz;
     bool has_values; /* the matrix; they themselves are not told */
@@ -55,12 +56,12 @@ typedef struct run_step {
     int32_t inputs[MAX_OPERANDS], outputs[MAX_OUTPUTS]; /* -1 behind the last */
 } run_step;
 
-/* What a runner answers RUN and LOOK with: of the arrays of outputs, guards included. */
+/* Answer of a runner to RUN and LOOK: about the arrays of outputs, guards included. */
 typedef struct look {
     fingerprint outputs[MAX_STEPS][MAX_OUTPUTS];
 } look;
 
-/* What a traced runner answers a RUN with. */
+/* Answer of a traced runner to a RUN. */
 typedef struct trace_report {
     counters run;       /* of the kernels of run */
     seen_accesses seen; /* of the arrays of the last run */

@@ -15,7 +15,7 @@ struct fold_words {
     }
 };
 
-/* What folding leaves of each array, FINGERPRINT_REST words apart, on the device and on the host. */
+/* Words that folding leaves of each array, FINGERPRINT_REST words apart, on the device and on the host. */
 static struct {
     uint64_t *d_workspace, *d_rests, *rests;
     int64_t *words; /* of each rest */

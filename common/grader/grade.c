@@ -115,7 +115,7 @@ static enum status see_device(const attempt *a, error_text *error)
                          r.why);
 }
 
-/* What a test runs. A program that ran out of time once would do so again. */
+/* Programs that tests run. A program that ran out of time once would do so again. */
 enum program { NO_PROGRAM, PLAIN_PROGRAM, TRACED_PROGRAM, PROGRAMS };
 
 static enum program program_of(const test *t)

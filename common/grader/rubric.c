@@ -39,7 +39,7 @@ static bool take_precisions(rubric *p, char **word, int count)
     return p->precisions != 0;
 }
 
-/* Of tests above which no line says one. */
+/* Operation of tests above which no line says one. */
 static const char DEFAULT_OPERATION[] = "spmm";
 
 static enum status find_operation(const char *name, const char *where, const operation **found,

@@ -21,7 +21,7 @@ typedef struct array {
     char name[64];
 } array;
 
-/* What has been prepared, and of what. */
+/* Plan that has been prepared, and its source. */
 typedef struct session {
     csr_matrix A;
     problem problem;
@@ -175,6 +175,7 @@ static enum status take_matrix(session *s, const prepare_request *r, const char 
                            .width = r->width,
                            .num_inputs = r->num_inputs,
                            .precision = (enum precision)r->precision};
+    memcpy(s->problem.knobs, r->knobs, sizeof r->knobs);
     for (int i = 0; i < r->num_inputs; i++)
         s->problem.inputs[i] = describe(r->inputs[i]);
     return row_stats_compute(&s->A, &s->problem.stats, error);
@@ -230,7 +231,7 @@ static int64_t seen_of(const instruments *all, int array, enum sight what)
     return contents(array) ? all->seen(contents(array), describe(array).bytes, what) : 0;
 }
 
-/* What was seen of the arrays of a run. */
+/* Returns the accesses to the arrays of a run. */
 static seen_accesses take_seen(const instruments *all, const run_step *step)
 {
     seen_accesses seen = {.handed = all->handed()};
@@ -327,7 +328,7 @@ static bool serve(session *s, message *m, char *payload)
     return false;
 }
 
-/* What has to be opened while that is still possible. */
+/* Opens all that has to be opened while that is still possible. */
 static enum status start(session *s, int which, error_text *error)
 {
     const instrument_settings settings = {which, "h200", 1};

@@ -45,7 +45,7 @@ double scores_not_run(const scores *s)
     return sum;
 }
 
-/* What was predicted, and by how much it was off, is the student's to learn after the deadline. */
+/* Hides predictions, and by how much they were off, from the student until the deadline. */
 static const char *visibility(const test *t)
 {
     return t->kind == TEST_PREDICT ? "after_due_date" : "visible";

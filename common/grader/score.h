@@ -45,7 +45,7 @@ void test_title(const test *t, char *text, size_t bytes);
 bool scores_results_failed(const scores *s);
 
 double scores_sum(const scores *s);
-/* Of the tests that could not be run. */
+/* Counts the tests that could not be run. */
 double scores_not_run(const scores *s);
 /* "lab 3: 80 of 80 points (20 more could not be tested here)", the one total: the report's last line, and what
  * results.json says. */

@@ -21,7 +21,7 @@
 #include <string.h>
 
 enum { SAMPLE = 200 };
-/* What the slots of a batch take together: each crosses the channel in every round, at a gigabyte or so a
+/* Bytes that the slots of a batch take together: each crosses the channel in every round, at a gigabyte or so a
  * second. But there are LEAST_SIDES at least. */
 enum { BATCH_BYTES = 1 << 30, LEAST_SIDES = 4 };
 

@@ -27,7 +27,7 @@ typedef struct racer {
 /* The share of the points for a speed: linear between. A NAN gets none. */
 double speed_share(double speed, target wanted);
 
-/* What a test of kind `time` asks for on this GPU: the line of LAB/targets.tsv with its name, the
+/* Returns the target of a test of kind `time` on this GPU: the line of LAB/targets.tsv with its name, the
  * test's dataset and width, else what the test itself says. */
 target speed_target(const char *lab_folder, const char *device, const test *t);
 
@@ -43,7 +43,7 @@ bool speed_race(const attempt *a, bench *b, racer *one, racer *other);
 double speed_ms(const racer *r);
 double speed_spread(const racer *r);
 
-/* What came of a race with the reference. */
+/* Result of a race with the reference. */
 typedef struct race_verdict {
     double speed;  /* over the reference's */
     double spread; /* of the reference's own turns */

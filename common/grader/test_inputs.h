@@ -17,7 +17,7 @@ enum status test_input_make(const char *spec, uint64_t secret, csr_matrix *A, er
 /* `spec` behind its "pattern:", if it has that. */
 const char *test_input_matrix(const char *spec);
 
-/* What people call it: the name of a shape, else `spec`. */
+/* Returns the name that people use: the name of a shape, else `spec`. */
 const char *test_input_name(const char *spec);
 
 /* 64 bits from the system. */

@@ -35,7 +35,7 @@ enum status device_open(int index, device_info *info, error_text *error);
 /* Whether times taken on this backend mean anything: false under simt. */
 bool device_keeps_time(void);
 
-/* What is wrong with work that was enqueued since the host last waited for the device: some of it is on
+/* Names the fault of work that was enqueued since the host last waited for the device: some of it is on
  * a stream for which `stream` does not wait. NULL: nothing, or a GPU, which does not tell. */
 const char *device_work_left(cudaStream_t stream);
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What the wrong values are. */
+/* Names the kind of the wrong values. */
 static const char *kind(const comparison *c)
 {
     const int64_t bad = c->which_bad;
@@ -69,7 +69,7 @@ static void rows(const output *o, const comparison *c, char *text, size_t bytes)
                  (long long)c->shortest_bad);
 }
 
-/* What the operation makes of the wrong values: a text that fits all elements shown; else "". */
+/* Asks the operation to explain the wrong values: a text that fits all elements shown; else "". */
 static void explain(const problem *p, const comparison *c, char *text, size_t bytes)
 {
     char again[160];

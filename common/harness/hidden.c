@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Of an output, in the rows that have nonzeros behind them: a fill alone cannot have made those. */
+/* Counts bytes of an output in the rows that have nonzeros behind them: a fill alone cannot have made those. */
 static int64_t bytes_with_nonzeros(const problem *p, const output *o)
 {
     const int64_t element = (int64_t)precision_format(o->precision)->bytes;

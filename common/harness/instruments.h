@@ -135,7 +135,7 @@ typedef struct finding {
     int64_t count; /* how often it was seen; 0: it is no thread's, but the launch's as a whole */
 } finding;
 
-/* What of an access shows afterwards: that kernels or copies have read the bytes, or stored them; or that
+/* Traces of an access that show afterwards: that kernels or copies have read the bytes, or stored them; or that
  * those or a fill, as cudaMemset's, have written them. */
 enum sight { SEEN_READ, SEEN_STORED, SEEN_WRITTEN };
 
@@ -163,7 +163,7 @@ typedef struct instruments {
      * before it has written it is in error. May be NULL. */
     void (*forget_contents)(const void *start, size_t bytes);
 
-    /* What is launched between begin and end is traced. `progress` (may be NULL) is called now and
+    /* Traces all launches between begin and end. `progress` (may be NULL) is called now and
      * then with the share of the current launch that is done, 0 to 1. */
     void (*begin)(bool in_prepare, void (*progress)(const char *kernel, double done));
     void (*end)(void);
@@ -183,7 +183,7 @@ typedef struct instruments {
     void (*predict)(prediction *p);
     void (*reset)(void);
 
-    /* Of the chosen model: "NVIDIA H200", and its cache model in one line. */
+    /* Names the chosen model: "NVIDIA H200", and its cache model in one line. */
     const char *(*model_name)(void);
     const char *(*model_text)(void);
 } instruments;

@@ -27,7 +27,7 @@ typedef struct entry {
     int tuning[MAX_TUNABLES];
 } entry;
 
-/* What stays the same from the first dataset to the last. */
+/* State that is the same from the first dataset to the last. */
 typedef struct session {
     const char *program;
     const options *options;
@@ -281,6 +281,7 @@ static void run_precision(session *s, const dataset *d, const row_stats *stats, 
                  .width = width,
                  .seed = s->options->seed,
                  .precision = precision};
+    tuning_knobs(&p, s->options);
     show_part(s, d->name, "making the operands");
     enum status status = p.operation->create(&p, &error);
     show_part(s, d->name, "preparing the checks");

@@ -32,7 +32,7 @@ static amount_text with_unit(double value, const char *unit, bool in_column)
     }
     const char prefix[2] = {k || in_column ? PREFIXES[k] : '\0', '\0'};
     const char *blank = *prefix || *unit ? " " : "";
-    /* What has no prefix is a count: no decimals. */
+    /* Counts have no prefix: no decimals. */
     snprintf(a.text, sizeof a.text, "%.*f%s%s%s", k ? decimals_of(fabs(value)) : 0, value, blank,
              prefix, unit);
     return a;

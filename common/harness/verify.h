@@ -31,7 +31,7 @@ typedef struct wrong_element {
     float got;
 } wrong_element;
 
-/* What a comparison found. The counts below `which` describe the wrong elements of one output, and feed
+/* Result of a comparison. The counts below `which` describe the wrong elements of one output, and feed
  * the diagnosis. */
 typedef struct comparison {
     int64_t elements, bad; /* of all outputs */

@@ -29,12 +29,12 @@ typedef struct workbench {
     void *host_image; /* room for an output as it is on the device, where that is not fp32 */
 } workbench;
 
-/* What became of one contender. */
+/* Outcome of one contender. */
 typedef struct outcome {
     enum status status; /* STATUS_OK; or why there is no time: WRONG, MEMORY, RUNTIME, SKIPPED */
     char message[256];  /* one sentence where status is not OK */
     int tuning[MAX_TUNABLES]; /* the settings that ran: prepare may have narrowed those asked for */
-    char settings[128];       /* the same as text, and those of contenders that do its work */
+    char settings[224];       /* the same as text, and those of contenders that do its work */
     double prepare_ms;        /* NAN under simt */
     least_work least;         /* what a run cannot do without; all 0 where nothing is known */
     timing timing;            /* NANs unless timed */

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the CSV files that this tool writes; rows of measurements have a schema of their own. */
+/* Schema of the CSV files that this tool writes; rows of measurements have a schema of their own. */
 enum { FIGURES_SCHEMA = 1 };
 
 typedef struct arguments {
@@ -292,7 +292,7 @@ static enum status check_csv(const char *path, error_text *error)
     return status == STATUS_OK ? rows_may_replace(path, error) : status;
 }
 
-/* What an H200 copies in a second: the machine that the handouts measure on. */
+/* Bytes that an H200 copies in a second: the machine that the handouts measure on. */
 static const double BANDWIDTH = 4.3e12;
 
 typedef struct shape {

@@ -24,7 +24,7 @@ const char *dataset_origin_name(enum dataset_origin origin)
     return names[origin];
 }
 
-/* What does not fit is cut off: these texts are for people. */
+/* Copies as much as fits: these texts are for people. */
 static void copy_text(char *to, size_t bytes, const char *from)
 {
     size_t length = strnlen(from, bytes - 1);
@@ -60,7 +60,7 @@ static enum status open_stand_in(const registry *r, const registry_entry *e, dat
     return standin_make(path, &data->matrix, data->source, sizeof data->source, error);
 }
 
-/* What to call a file: by its name alone, or by its path in an unpacked DLMC, where a layer has the
+/* Names a file: by its name alone, or by its path in an unpacked DLMC, where a layer has the
  * same name under every sparsity. */
 static void name_file(const char *path, dataset *data)
 {
@@ -98,7 +98,7 @@ static enum status refuse_unknown(const registry *r, const char *spec, error_tex
     return STATUS_DATASET;
 }
 
-/* What `spec` means: everything in *data but the matrix. *entry is NULL where it is no registry name;
+/* Resolves `spec`: everything in *data but the matrix. *entry is NULL where it is no registry name;
  * `path` is the file to read, empty where there is none. */
 static enum status identify(const registry *r, const char *spec, const char *data_dir,
                             dataset *data, const registry_entry **entry, char path[PATH_BYTES],

@@ -13,7 +13,7 @@ enum {
     WORD_BITS = 64
 };
 
-/* What all threads read. */
+/* Arrays that all threads read. */
 typedef struct sampler {
     const csr_matrix *A;
     const column_model *model;

@@ -7,7 +7,7 @@
 
 enum { NAME_BYTES = 48, SPEC_BYTES = 112 };
 
-/* What the names of an entry point to. */
+/* Texts that the names of an entry point to. */
 struct registry_texts {
     char name[NAME_BYTES], stand_in[SPEC_BYTES];
 };

@@ -27,7 +27,7 @@ static int64_t number_in(const char *folder, const char *name, const char *key)
 
 /* ---- control groups -------------------------------------------------------------------------- */
 
-/* What the two versions call the same numbers. */
+/* Names of the same numbers in the two versions. */
 typedef struct group_names {
     const char *limit, *used, *cache;
 } group_names;
@@ -36,7 +36,7 @@ static const group_names VERSION_1 = {"/memory.limit_in_bytes", "/memory.usage_i
                                       "total_cache "};
 static const group_names VERSION_2 = {"/memory.max", "/memory.current", "file "};
 
-/* What the group of this folder may still take; INT64_MAX where it sets no limit. */
+/* Returns the bytes that the group of this folder may still take; INT64_MAX where it sets no limit. */
 static int64_t left_in_group(const char *folder, const group_names *names)
 {
     int64_t limit = number_in(folder, names->limit, "");

@@ -31,7 +31,7 @@ typedef struct npy_array {
 /* Reads the header. Other types and shapes are refused. */
 enum status npy_open(const npy_source *source, npy_array *array, error_text *error);
 
-/* What an array is wanted as. */
+/* Types that an array is wanted as. */
 enum npy_target { NPY_INT32, NPY_INT64, NPY_FLOAT, NPY_BOOL };
 size_t npy_target_bytes(enum npy_target target);
 

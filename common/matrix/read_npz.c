@@ -27,7 +27,7 @@ static int recognise(const char *path, const char *head, size_t head_bytes)
 
 enum { INDPTR, INDICES, ROW, COL, DATA, SHAPE, ARRAYS };
 
-/* What each member is called, and what it is wanted as. */
+/* Names of the members, and the types that they are wanted as. */
 static const struct {
     const char *name;
     enum npy_target target;
@@ -37,7 +37,7 @@ static const struct {
     [DATA] = {"data.npy", NPY_FLOAT},     [SHAPE] = {"shape.npy", NPY_INT64},
 };
 
-/* What has been found so far. */
+/* Members that have been found so far. */
 typedef struct contents {
     struct {
         void *elements; /* NULL: not there */

@@ -33,7 +33,7 @@ static void spread_bin(const length_bin *b, int64_t *length)
     length[b->rows - 1] = b->shortest;
     length[0] = b->longest;
 
-    /* What rounding left over, an entry a row; the first and the last row stay as they are. */
+    /* Rest that rounding left over, an entry a row; the first and the last row stay as they are. */
     int64_t rest = b->nnz;
     for (int64_t i = 0; i < b->rows; i++)
         rest -= length[i];

@@ -29,7 +29,7 @@ enum status stream_enter_tar(byte_stream *stream, const char *suffix, char *name
 enum status stream_read(byte_stream *stream, void *buffer, size_t capacity, size_t *got,
                         error_text *error);
 
-/* What a packed file of `packed` bytes may unpack to, in gzip and in zip: deflate can make 1032
+/* Limit of the bytes that a packed file of `packed` bytes may unpack to, in gzip and zip: deflate can make 1032
  * times as much of it, but text and arrays of real matrices stay below a tenth of this ratio. 64 MB
  * are added, so that a small file of nothing but zeros is read, too. */
 enum { MOST_EXPANSION = 100 };

@@ -22,7 +22,7 @@ extern const histogram_scale sparsity_scale, mean_row_scale, cov_scale;
 /* The share of zeros, 0 .. 1; NAN for a matrix without cells. */
 double sparsity_of(const row_stats *s);
 
-/* Of an even number of values the mean of the middle two; NAN of none. Sorts them. */
+/* Returns the median, for an even number of values the mean of the middle two; NAN for none. Sorts them. */
 double median_of(double *values, size_t count);
 
 /* Counts into bins[scale->num_bins]. Values below the first edge are in no bin, nor is NAN. */

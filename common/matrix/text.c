@@ -84,7 +84,7 @@ enum status text_fail(text_input *in, error_text *error, const char *format, ...
     return fail(error, STATUS_DATASET, "%.450s:%" PRId64 ": %s", in->name, in->line, reason);
 }
 
-/* What stands at `at`, fit for a message: a word in quotes, with bytes that do not print in hex. */
+/* Describes the text at `at`, fit for a message: a word in quotes, with bytes that do not print in hex. */
 static void describe(const text_input *in, char *text, size_t capacity)
 {
     enum { LONGEST = 24 };

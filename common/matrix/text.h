@@ -119,7 +119,7 @@ static inline bool text_next_entry(text_input *in, char comment, char other_comm
 /* Steps over the end of the line; anything else before it is refused. */
 enum status text_end_line(text_input *in, error_text *error);
 
-/* To be called when all is read: anything left but blank lines is refused, and so is a stream that
+/* Ends the reading, when all is read: anything left but blank lines is refused, and so is a stream that
  * failed. `last` names what came last ("the last entry"). */
 enum status text_finish(text_input *in, const char *last, error_text *error);
 

@@ -19,7 +19,7 @@ static const double LAUNCH = 2;
 static const double WAVE = 3.6;       /* a wave fills its tiles, and ends when its last warp does */
 static const double NONZERO = 4.8e-6; /* 27 TB/s */
 static const double JOIN = 2.5;       /* sums of a row's tiles come together, in L2 */
-/* To begin and end a segment, in nonzeros: a warp of eight lanes a row ends four in the same shuffles. */
+/* Cost of the begin and end of a segment, in nonzeros: a warp of eight lanes a row ends four in the same shuffles. */
 static const double SEGMENT_8 = 20, SEGMENT_WARP = 50;
 
 /* Sparser rows, or shorter ones, use a row of a tile too seldom; the fit has none. */

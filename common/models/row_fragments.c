@@ -3,9 +3,9 @@
  *
  * Every SM works on blocks that go from chunk to chunk; the time of a chunk hardly depends on how many
  * of its elements are zero. Blocks come in waves, of two for each SM; in a last wave of no more than one
- * for each SM they go faster. All is fitted to pruned weights on an H200: in fp32 within a tenth of the times of
- * RNN problems, in 16 bits within a fifth of three quarters of them, and too low where A is larger than
- * L2 (labs/21_row_fragments/LOG.md).
+ * for each SM they go faster. All is fitted to pruned weights on an H200: in fp32 to sweeps of seven
+ * matrices, in 16 bits within a fifth of the times of three quarters of the RNN problems, and too low where A is
+ * larger than L2 (labs/21_row_fragments/LOG.md).
  */
 #include "models/row_fragments.h"
 
@@ -24,9 +24,9 @@ static const struct {
     int panel_rows, width;
     chunk_time fp32, half;
 } SHAPES[] = {
-    {16, 32, {0.72, 1.2}, {0.81, 1.87}},  {32, 32, {1.05, 1.63}, {0.83, 1.92}},
-    {64, 32, {1.58, 2.45}, {1.24, 2.06}}, {128, 32, {2.7, 4.7}, {1.94, 2.79}},
-    {64, 64, {2.65, 4.45}, {1.69, 2.71}}, {128, 64, {4.6, 8.6}, {2.74, 5.05}},
+    {16, 32, {0.85, 1.46}, {0.81, 1.87}}, {32, 32, {1.11, 1.86}, {0.83, 1.92}},
+    {64, 32, {1.71, 2.69}, {1.24, 2.06}}, {128, 32, {2.97, 4.98}, {1.94, 2.79}},
+    {64, 64, {3.18, 5.7}, {1.69, 2.71}},  {128, 64, {5.89, 11.01}, {2.74, 5.05}},
 };
 
 enum { MAX_SPLITS = 8, NUM_SHAPES = sizeof SHAPES / sizeof *SHAPES };

@@ -62,7 +62,7 @@ double sddmm_balanced_time(const row_stats *stats, const sddmm_balanced_shape *s
 int sddmm_balanced_blocks(const row_stats *stats, const sddmm_balanced_shape *shape,
                           const int *values, int count)
 {
-    /* Of a graph with short rows the popular columns, which no statistics tell of, may be in the caches
+    /* In a graph with short rows the popular columns, which no statistics tell of, may be in the caches
      * whatever the blocks are: they must promise more. */
     const double LONG = 32, AT_MOST = stats->mean >= LONG ? 1 : 5. / 6;
     int best = values[0];

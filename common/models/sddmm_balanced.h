@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/* What a product's time depends on, beside the rows' statistics. */
+/* Shape that a product's time depends on, beside the rows' statistics. */
 typedef struct sddmm_balanced_shape {
     double row_bytes; /* of X and Y */
     double element;   /* bytes of a result */

@@ -15,8 +15,7 @@
 
 static const double LAUNCH = 4.2;        /* microseconds */
 static const double FP32_FLOPS = 0.45e6; /* of an SM in a microsecond, three products each */
-static const double FP32_TOGETHER_FLOPS =
-    0.95e6; /* the same by warpgroups: an estimate, not fitted */
+static const double FP32_TOGETHER_FLOPS = 0.72e6; /* the same by warpgroups */
 static const double HALF_FLOPS = 2.7e6;
 static const double L2_BYTES = 68e3; /* to an SM in a microsecond: 9 TB/s of 132 SMs */
 static const double PICK = 70e-6;    /* microseconds of an SM to lay out a sum: 1.1 for 128 x 128 */
@@ -44,13 +43,9 @@ static bool is_held(const row_stats *stats)
            device_facts_get()->compute_capability >= 80;
 }
 
-/* The rate of warpgroups is an estimate: they have not run on a GPU yet (LOG.md of lab 33). No rule may choose by it;
- * UNIT = warpgroup asks for them. */
-static const bool IS_MEASURED_TOGETHER = false;
-
 static bool may_go_together(int K, enum precision precision)
 {
-    return IS_MEASURED_TOGETHER && precision == PRECISION_FP32 && K % 4 == 0 &&
+    return precision == PRECISION_FP32 && K % 4 == 0 &&
            device_facts_get()->compute_capability == WARPGROUP_CAPABILITY;
 }
 

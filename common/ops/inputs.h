@@ -24,7 +24,7 @@ typedef struct numbers {
     void *narrow; /* the same numbers in 16 bits; NULL in fp32 */
 } numbers;
 
-/* What numbers_alloc takes for them. */
+/* Returns the bytes that numbers_alloc takes for them. */
 size_t numbers_bytes(enum precision precision, size_t count);
 
 /* Room for `count` of them, not filled. False: there is none; numbers_free frees what there is. */

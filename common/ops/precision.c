@@ -14,7 +14,7 @@ static const number_format FORMATS[NUM_PRECISIONS] = {
     [PRECISION_BF16] = {"bf16", 2, 0x1p-8, 0x1p-133, 0x1.fep127},
 };
 
-/* Of the 16-bit formats: how many fraction bits fewer than a float's 23, by how much the exponent's
+/* Layout of a 16-bit format: how many fraction bits fewer than a float's 23, by how much the exponent's
  * bias is smaller than a float's 127, and the least number that is not subnormal. */
 typedef struct layout {
     int shift;

@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/* What the bounds are made of: `n` products ab are added up. */
+/* Sum that the bounds are made of: `n` products ab are added up. */
 typedef struct product_sum {
     double n;
     double size;    /* sum of |ab| */

@@ -88,7 +88,7 @@ cudaError_t sddmm_nest(sddmm_plan *plan, const sddmm_contender *c, const int *tu
  * cudaErrorNotSupported: this program has none. */
 cudaError_t sddmm_nest_named(sddmm_plan *plan, const char *name);
 
-/* What run, run16, update_values and release of a contender are that leaves the work to the nested
+/* Functions run, run16, update_values and release of a contender that leaves the work to the nested
  * plan. */
 cudaError_t sddmm_nested_run(const sddmm_plan *plan, const float *X, const float *Y, float *D,
                              cudaStream_t stream);

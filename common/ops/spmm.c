@@ -116,7 +116,7 @@ static named_column *columns_once(const problem *p, int64_t row, int64_t *count)
 
 enum { CHUNK = 64 }; /* columns of C that are computed together */
 
-/* Of the sums behind CHUNK columns of C. */
+/* Sums behind CHUNK columns of C. */
 typedef struct chunk {
     double result[CHUNK], size[CHUNK], squares[CHUNK], largest[CHUNK];
 } chunk;

@@ -91,7 +91,7 @@ cudaError_t spmm_nest_named(spmm_plan *plan, const char *name, const int *d_row_
  * t->initial if none does. */
 int spmm_nested_value(const spmm_plan *plan, const tunable *t);
 
-/* What run, run16, update_values and release of a contender are that leaves the work to the nested
+/* Functions run, run16, update_values and release of a contender that leaves the work to the nested
  * plan. Where there is none they do nothing: C stays unwritten, as the checks will say. */
 cudaError_t spmm_nested_run(const spmm_plan *plan, const float *B, float *C, cudaStream_t stream);
 cudaError_t spmm_nested_run16(const spmm_plan *plan, const void *B, void *C, cudaStream_t stream);

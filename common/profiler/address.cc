@@ -121,7 +121,7 @@ static void describe_device(const access *a, char *text, size_t size)
         simt_memory_describe(a->address, text, size);
 }
 
-/* Of the variables at least distance from the offset, one of the running kernel. A variable has no
+/* Takes the variable at least distance from the offset, one of the running kernel. A variable has no
  * type here, so elements are as large as the access. */
 static void describe_static(const access *a, char *text, size_t size)
 {

@@ -36,7 +36,7 @@ bool finding_again(const char *kind, const access *a, const void *other)
     return true;
 }
 
-/* Of code whose line nobody knows: where its kernel is launched. */
+/* Returns the source of code whose line nobody knows: where its kernel is launched. */
 static void source_line(const void *site, const worker *self, char *text, size_t size)
 {
     const simt_launch_config &c = self->job->config;

@@ -51,7 +51,7 @@ const gpu_model *gpu_model_find(const char *key);
 /* The keys, NULL-terminated, in the form nearest_name() takes them. */
 const char *const *gpu_model_keys(size_t *count);
 
-/* What an SM holds at once of blocks of one kernel, as far as it is known without registers. */
+/* Blocks of one kernel that an SM holds at once, as far as it is known without registers. */
 typedef struct gpu_residency {
     int block_warps;
     int blocks;

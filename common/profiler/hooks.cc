@@ -48,7 +48,7 @@ static void __attribute__((noinline)) report_access(access &a)
     if (profiler.count) log_event(a.self, kind_of(a), a.size, a.address, a.site);
 }
 
-/* To one of those. Parameters do not change; in variables threads may meet. What is certain to be a
+/* Reports an access to program data. Parameters do not change; in variables threads may meet. What is certain to be a
  * __device__ variable is counted as global memory, behind the rest of it. */
 static void __attribute__((noinline)) variable_access(access &a)
 {
@@ -156,7 +156,7 @@ void __tsan_write_range(void *p, size_t bytes)
     on_range(p, bytes, true, SIMT_CALLER);
 }
 
-/* Of the C library's, those that the compiler calls of its own accord, too. */
+/* Replaces the C library's functions, also where the compiler calls them of its own accord. */
 void *simt_traced_memset(void *to, int value, size_t bytes)
 {
     on_range(to, bytes, true, SIMT_CALLER);

@@ -203,7 +203,7 @@ int64_t bytes_of(unsigned sectors)
     return (int64_t)SECTOR_BYTES * sectors_in(sectors) << m.thinning;
 }
 
-/* What a line evicted from L2 costs. Memory takes whole sectors: one that stores have filled in
+/* Adds the cost of a line evicted from L2. Memory takes whole sectors: one that stores have filled in
  * part is completed first. */
 void write_back(const cache_line &line)
 {

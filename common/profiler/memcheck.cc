@@ -258,7 +258,7 @@ static void diagnose(const access *a, uintptr_t first_byte, uint8_t bits)
     static const byte_notes none = {};
     const byte_notes *found = notes.find(first_byte), *n = found ? found : &none;
     const bool reads = !a->write || a->atomic;
-    /* To be described by its first byte that is wrong. */
+    /* Copy, narrowed to the first byte that is wrong. */
     access part = *a;
     auto wrong = [&](uint8_t bad) {
         part.address = first_byte / GRAIN * GRAIN + (bad ? lowest(bad) : 0);
@@ -363,7 +363,7 @@ void memcheck_async_arrived(uintptr_t shared, size_t bytes)
 
 /* ---- an index outside a dimension of its array ----------------------------------------------- */
 
-/* What the compiler says of a check that failed (-fsanitize=bounds), as libubsan would be told. */
+/* Message of the compiler about a check that failed (-fsanitize=bounds), as libubsan would be told. */
 struct type_text {
     uint16_t kind, info;
     char name[]; /* 'float [33]' */

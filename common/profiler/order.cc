@@ -46,7 +46,7 @@ enum { TO_BLOCK, TO_DEVICE, SCOPES }; /* whom a fence is meant for */
 struct warp_order {
     moment synced; /* when all its lanes last met */
     bool partial;  /* some of them have met since */
-    /* What lane m did before known[l][m] is over for lane l. Valid while `partial`. */
+    /* Times of the other lanes: all that lane m did before known[l][m] is over for lane l. Valid while `partial`. */
     moment known[WARP_LANES][WARP_LANES];
     /* The last fence of any of its lanes, and the last that all of them know of. */
     moment fence[SCOPES], known_fence[SCOPES];
@@ -54,7 +54,7 @@ struct warp_order {
 warp_order warps[MAX_WARPS];
 moment block_fence[SCOPES], block_known_fence[SCOPES]; /* the same for the block */
 
-/* What a fence lets others see: what the thread itself did before `own`, its warp before `warp`,
+/* Accesses that a fence lets others see: those of the thread itself before `own`, its warp before `warp`,
  * all threads of its block before `block`. */
 struct coverage {
     moment own, warp, block;
@@ -98,7 +98,7 @@ std::deque<flag> flags; /* of this launch; they stay where they are */
 typedef std::unordered_map<uintptr_t, flag *> flag_board;
 flag_board global_flags, shared_flags;
 
-/* What thread t did before clock[t] is over. */
+/* Times of the threads: all that thread t did before clock[t] is over. */
 typedef std::vector<moment> block_clock;
 block_clock clocks[MAX_BLOCK_THREADS]; /* of each thread; empty: it knows of nobody */
 struct phase_clocks {
@@ -253,7 +253,7 @@ void order_fence(const lane *who, simt_scope scope)
     }
 }
 
-/* What a message of this thread would cover. A fence before a barrier counts for the threads that
+/* Returns the accesses that a message of this thread would cover. A fence before a barrier counts for the threads that
  * the barrier let go, too: "write, __threadfence, __syncthreads, one thread's atomic" is common. */
 static coverage covered(const lane *who, int scope)
 {
@@ -335,7 +335,7 @@ static bool over_in_block(event_of_thread before, const lane *me)
            (w.partial && before.time < w.known[me->index][before.thread % WARP_LANES]);
 }
 
-/* What remains to be read in a search: the first `messages` of a flag, as far as they are meant for
+/* Rest of a search: the first `messages` of a flag, as far as they are meant for
  * `scope`. What was passed on to this block by another may have been told to that one alone. */
 struct reading {
     const flag *from;

@@ -10,7 +10,7 @@
  */
 #include "profiler/predict.h"
 
-/* What counters do not say. Each holds for all kernels alike. */
+/* Constants that counters do not say. Each holds for all kernels alike. */
 
 /* Instructions of a warp for each of its memory accesses, shuffles and barriers, itself included:
  * addresses, loops, arithmetic. Nsight Compute counted 4 to 9 in labs 1 to 5, 6.1 on average. */
@@ -30,7 +30,7 @@ static double larger(double a, double b)
     return a > b ? a : b;
 }
 
-/* Of the SM with most to do: L1 and shared memory are one store, with one data path. */
+/* Counts cycles of the SM with most to do: L1 and shared memory are one store, with one data path. */
 static double l1_cycles(const gpu_model *gpu, const counters *k)
 {
     double bytes = 0;
@@ -53,7 +53,7 @@ static double atomic_cycles(const gpu_model *gpu, const counters *k)
            gpu->l2_slices;
 }
 
-/* What the longest chain of warps waits for, one warp starting when another has left its place. */
+/* Adds up the waits of the longest chain of warps, one warp starting when another has left its place. */
 static double wait_cycles(const gpu_model *gpu, const counters *k)
 {
     return ((double)k->longest_l2_waits * gpu->l2_latency +

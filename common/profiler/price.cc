@@ -77,7 +77,7 @@ static inline int64_t units(int64_t bytes, unsigned unit)
     return (bytes + unit - 1) / unit;
 }
 
-/* Of lanes that want the same address only one is served at a time: how many times something has to
+/* Turns of lanes that want the same address, of which only one is served at a time: how many times something has to
  * be sent if it is so for each sector by itself, and if for the request as a whole. */
 struct turns {
     unsigned sectors, request;
@@ -125,7 +125,7 @@ static void price_global(const warp_step *s, access_counters *n)
 
 /* ---- shared memory --------------------------------------------------------------------------- */
 
-/* Of lanes served together: the words each bank must deliver, and the most that one must. */
+/* Counts for lanes served together the words each bank must deliver, and returns the most that one must. */
 static int64_t wavefronts_of_part(const warp_step *s, unsigned begin, unsigned end)
 {
     uint64_t words[4 * WARP_LANES];

@@ -149,7 +149,7 @@ static void launch_begins(const launch *job)
     }
 }
 
-/* What was counted over the traced blocks, for all of the launch. */
+/* Scales the counts of the traced blocks up to all of the launch. */
 static counters count_launch(const block_sample &s)
 {
     const double all = (double)s.blocks;

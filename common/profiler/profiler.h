@@ -49,7 +49,7 @@ struct access {
     bool unchanged; /* the atomic function has left the value as it was */
 };
 
-/* What the instruments were opened with, and whether a kernel is being traced now. */
+/* Settings that the instruments were opened with, and whether a kernel is being traced now. */
 struct profiler_state {
     bool count, memcheck, racecheck;
     bool partial; /* some blocks are not run: --sample */
@@ -153,7 +153,7 @@ void hooks_phase_ended(const void *barrier);
 
 /* ---- counting: warp_log.cc, price.cc --------------------------------------------------------- */
 
-/* What a lane can do: a memory access (access_kind), a warp operation, or entering a basic
+/* Kind of a lane's event: a memory access (access_kind), a warp operation, or entering a basic
  * block. */
 typedef uint8_t event_kind;
 constexpr event_kind EVENT_OPERATION = ACCESS_KINDS; /* the first of them */

@@ -46,7 +46,7 @@
 namespace
 {
 
-/* What an access may meet depends on its kind. */
+/* Classes of accesses: the kind of an access decides which others it may meet. */
 enum access_class { PLAIN, DATA, FLAG, TRIAL, ATOMIC }; /* DATA, FLAG: volatile */
 
 /* One access to a word, in 64 bits. */
@@ -120,7 +120,7 @@ static inline bool conflicts(record old, bool old_wrote, record mine, const acce
            !(old_wrote && a->write && took_turn(old, mine, a));
 }
 
-/* Of accesses that are not over: whether they are of one warp. */
+/* Says of accesses that are not over whether they are of one warp. */
 static inline bool same_warp(record a, record b)
 {
     const bool block_a = a.time < order.block_start, block_b = b.time < order.block_start;
@@ -236,7 +236,7 @@ static inline bool check_word(cell *c, record mine, const access *a, bool known)
 static bool is_watched(const access *a)
 {
     if (__builtin_expect(time_now == END_OF_TIME || a->address >> 47, 0)) return false;
-    /* What nobody may write needs no watching; whoever writes it all the same, memcheck finds. */
+    /* Read-only memory needs no watching; whoever writes it all the same, memcheck finds. */
     return a->write || a->shared || !is_read_only(a->address);
 }
 

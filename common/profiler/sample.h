@@ -17,7 +17,7 @@ struct block_sample {
     uint64_t warming;
 };
 
-/* Of `blocks`, about `share` (0 < share <= 1); always one at least. */
+/* Takes about `share` of `blocks` (0 < share <= 1); always one at least. */
 block_sample sample_blocks(uint64_t blocks, double share);
 bool sample_holds(const block_sample *s, uint64_t block);
 

@@ -7,42 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- CSV ------------------------------------------------------------------------------------- */
-
-void csv_split(char *line, csv_line *to)
-{
-    char *out = line;
-    bool quoted = false;
-    line[strcspn(line, "\r\n")] = 0;
-    to->count = 1;
-    to->cells[0] = out;
-    for (const char *c = line; *c; c++) {
-        if (quoted && *c == '"' && c[1] == '"')
-            *out++ = *c++;
-        else if (*c == '"')
-            quoted = !quoted;
-        else if (*c == ',' && !quoted && to->count < MAX_CELLS) {
-            *out++ = 0;
-            to->cells[to->count++] = out;
-        } else
-            *out++ = *c;
-    }
-    *out = 0;
-}
-
-static int column_of(const csv_line *header, const char *name)
-{
-    for (int i = 0; i < header->count; i++)
-        if (!strcmp(header->cells[i], name)) return i;
-    return -1;
-}
-
-const char *csv_cell(const csv_line *header, const csv_line *r, const char *name)
-{
-    const int column = column_of(header, name);
-    return column >= 0 && column < r->count ? r->cells[column] : NULL;
-}
-
 /* A number, NAN where the cell is empty or not there. */
 static double number(const csv_line *header, const csv_line *r, const char *name)
 {
@@ -171,7 +135,8 @@ static void put_number(FILE *out, double value)
 static void put_line(FILE *out, const csv_line *header, const csv_line *r, const char *schema,
                      const char *const shares[3], const double values[3])
 {
-    const int operation = column_of(header, "operation"), old = column_of(header, "roofline_share");
+    const int operation = csv_column(header, "operation"),
+              old = csv_column(header, "roofline_share");
     fprintf(out, "%s,", schema);
     csv_text(out, r->cells[operation]);
     for (int i = 1; i < r->count; i++) {

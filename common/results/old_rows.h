@@ -7,24 +7,10 @@
 #ifndef RESULTS_OLD_ROWS_H
 #define RESULTS_OLD_ROWS_H
 
+#include "results/csv.h"
 #include "results/limits.h"
 
 #include <stdio.h>
-
-/* The most columns of a file of rows that are read. */
-enum { MAX_CELLS = 128 };
-
-/* One line of a CSV by RFC 4180, whose cells hold no line breaks. The cells are in `line`, in place. */
-typedef struct csv_line {
-    char *cells[MAX_CELLS];
-    int count;
-} csv_line;
-
-/* Splits `line`, which it changes. */
-void csv_split(char *line, csv_line *to);
-
-/* The cell of `r` in the column that the first line calls `name`; NULL: there is none. */
-const char *csv_cell(const csv_line *header, const csv_line *r, const char *name);
 
 /* The bound and the gather share of a measured row of schema 1, from its columns alone: a row holds neither
  * the plan nor the matrix. So A is as small as a plan of that contender may have it, and B has so many rows

@@ -23,10 +23,10 @@ row result_row(const dataset *d, const problem *p, const contender *c, const int
  * before_precision says of which. */
 void results_compare(row *rows, size_t count);
 
-/* Of two things that went wrong the graver one. */
+/* Returns the graver one of two things that went wrong. */
 enum status graver_status(enum status a, enum status b);
 
-/* What the outcomes mean together, PASS being STATUS_OK. What a rival cannot do on this device
+/* Sums up the outcomes, PASS being STATUS_OK. What a rival cannot do on this device
  * spoils nothing, nor does a library that lacks the room; but there is no PASS without the last lab,
  * whose program this is. */
 enum status results_verdict(const row *rows, const outcome *outcomes, size_t count);

@@ -1,6 +1,7 @@
 #include "results/row.h"
 
 #include "matrix/files.h"
+#include "results/csv.h"
 #include "results/json.h"
 
 #include <errno.h>
@@ -157,21 +158,6 @@ static bool number_text(const row *r, int field, char *text, size_t bytes)
         break;
     }
     return false;
-}
-
-/* RFC 4180: a cell with a comma, a quote or a line break is quoted, quotes are doubled. */
-void csv_text(FILE *out, const char *text)
-{
-    if (!text[strcspn(text, ",\"\r\n")]) {
-        fputs(text, out);
-        return;
-    }
-    putc('"', out);
-    for (; *text; text++) {
-        if (*text == '"') putc('"', out);
-        putc(*text, out);
-    }
-    putc('"', out);
 }
 
 void rows_write_csv(FILE *out, const row *rows, size_t count)

@@ -27,7 +27,7 @@ typedef struct row {
     int64_t max_row;
     int N;
     char backend[8], device[64], driver[24], toolkit[24], commit[24];
-    char flags[128], tuning[128];
+    char flags[128], tuning[224];
     uint64_t seed;
     char l2[8];
     double prepare_ms, median_ms, iqr_ms, batch_ms;
@@ -46,7 +46,7 @@ typedef struct row {
     char status[8];           /* ok, wrong, oom, skip, error; sample: traced in part, not checked */
     char message[256];        /* why, where status is not ok */
 
-    /* What instruments say, each group empty unless its flag is set. Counters are sums over the
+    /* Findings of the instruments, each group empty unless its flag is set. Counters are sums over the
      * kernels of run. */
     bool counted, predicted, checked;
     char model[48]; /* the GPU that was modelled */
@@ -78,14 +78,11 @@ void row_list_free(row_list *list);
 void rows_write_csv(FILE *out, const row *rows, size_t count);
 void rows_write_json(FILE *out, const row *rows, size_t count);
 
-/* One cell of such a CSV. */
-void csv_text(FILE *out, const char *text);
-
 /* Whether rows may be written to `path`: STATUS_USAGE if they would replace something else, a dataset
  * for example. Both formats begin with the word "schema". */
 enum status rows_may_replace(const char *path, error_text *error);
 
-/* What a run that is not complete must leave in `path`: *older becomes the lines below the header of a CSV of this
+/* Reads the lines that an incomplete run must keep in `path`: *older becomes the lines below the header of a CSV of this
  * schema ("" if there is no file; the caller frees). False: it holds rows that can only be replaced as a whole. */
 bool rows_older(const char *path, char **older);
 

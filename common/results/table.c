@@ -16,7 +16,7 @@ static bool is_cuda(const row *r)
     return !strcmp(r->backend, "cuda");
 }
 
-/* What instruments say of any of the rows; NULL without them. */
+/* Returns the findings of the instruments for any of the rows; NULL without them. */
 static const inspection *any_inspection(const row *rows, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -24,7 +24,7 @@ static const inspection *any_inspection(const row *rows, size_t count)
     return NULL;
 }
 
-/* Whose caches were modelled, and what a sample means. */
+/* Prints whose caches were modelled, and the meaning of a sample. */
 static void print_instruments(FILE *out, const inspection *i)
 {
     char model[400];
@@ -56,8 +56,10 @@ static void print_heading(FILE *out, const problem *p, const row *r, const inspe
             "rows\n",
             (long long)r->rows, (long long)r->cols, (long long)r->nnz, p->stats.mean,
             (long long)p->stats.max, p->stats.cov, (long long)p->stats.empty_rows);
-    fprintf(out, "  %s, %s = %d, %s, seed %llu", r->operation, p->operation->width, r->N,
-            r->precision, (unsigned long long)r->seed);
+    char knobs[96];
+    problem_knobs_text(p, knobs, sizeof knobs);
+    fprintf(out, "  %s, %s = %d, %s%s%s, seed %llu", r->operation, p->operation->width, r->N, knobs,
+            *knobs ? ", " : "", r->precision, (unsigned long long)r->seed);
     if (i)
         print_instruments(out, i);
     else if (is_cuda(r))
@@ -170,7 +172,7 @@ static void print_line(FILE *out, const row *r, const outcome *o, const char *na
     putc('\n', out);
 }
 
-/* What the two shares are, and the limits of the machine that they lack. */
+/* Explains the two shares, and names the limits of the machine that they lack. */
 static void print_shares(FILE *out, const row *rows, size_t count)
 {
     const char *lacks = "";
@@ -193,7 +195,7 @@ static void print_shares(FILE *out, const row *rows, size_t count)
                 lacks);
 }
 
-/* What the table has no column for: which algorithms "best" and "default" are, and the settings.
+/* Prints the notes that have no column: which algorithms "best" and "default" are, and the settings.
  * Returns whether there is any of that. */
 static bool print_notes(FILE *out, const row *rows, size_t count, bool swept)
 {
@@ -228,7 +230,7 @@ static void print_got(FILE *out, float x)
         fprintf(out, "  %14.7g", x);
 }
 
-/* Of a pattern the number of the nonzero comes first: it is where kernels store it. */
+/* Prints wrong elements. On a pattern the number of the nonzero comes first: it is where kernels store it. */
 static void print_wrong(FILE *out, const comparison *c, bool on_pattern)
 {
     if (on_pattern) fprintf(out, "  %10s", "nonzero");
@@ -257,7 +259,7 @@ static void print_failure(FILE *out, const problem *p, const row *r, const outco
     print_wrong(out, c, wrong->row_ptr != NULL);
 }
 
-/* What the checks have to say of all contenders. */
+/* Prints the verdicts of the checks on all contenders. */
 static void print_checks(FILE *out, const row *rows, size_t count)
 {
     size_t kernels = 0;

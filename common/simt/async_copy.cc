@@ -15,7 +15,7 @@ struct async_copy {
     const void *site; /* where it was started */
 };
 
-/* What one thread has started and not waited for, oldest first. */
+/* Copies that one thread has started and not waited for, oldest first. */
 struct async_queue {
     async_copy *copies;
     size_t count, capacity;

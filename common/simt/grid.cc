@@ -125,7 +125,7 @@ void simt_work(launch *job, int index)
     __atomic_store_n(&self->job, nullptr, __ATOMIC_RELEASE);
 }
 
-/* What the programming guide's table of compute capabilities allows. */
+/* Allows the launches that the programming guide's table of compute capabilities allows. */
 static cudaError_t check_launch(const simt_launch_config *c)
 {
     const uint3 &g = c->grid, &b = c->block;

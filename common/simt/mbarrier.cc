@@ -8,7 +8,7 @@
  */
 #include "simt/fiber.h"
 
-/* What the eight bytes of a barrier hold. Fresh shared memory is all ones, which is none. */
+/* Contents of the eight bytes of a barrier. Fresh shared memory is all ones, which is none. */
 struct mbarrier_state {
     uint64_t missing : 20; /* arrivals of this phase */
     uint64_t arrivals : 20;
@@ -26,7 +26,7 @@ struct bulk_transfer {
     const void *site;
 };
 
-/* Of a block. */
+/* Barriers of a block. */
 struct mbarrier_board {
     bulk_transfer *transfers; /* on their way, oldest first */
     size_t count, capacity;

@@ -3,13 +3,18 @@
  * own. PTX ISA, "Warp Level Matrix Instructions" and "Asynchronous Warpgroup Level Matrix Instructions";
  * common/device/mma.cuh and wgmma.cuh draw the fragments.
  *
- * Products of the 16-bit and tf32 inputs are exact in fp32. They are added in fp32 in ascending k;
- * a tensor core adds them in another order and may cut bits in between, so the last bits differ.
+ * A tensor core cuts where CUDA cores round: each sum goes towards zero. Over a long row these errors add up, and a
+ * kernel that leaves its sums in the tensor core is wrong for that. So sums are cut here, too: products of 16-bit and
+ * tf32 inputs and their sum with c are exact in a double, nearly, and the sum loses what fp32 cannot hold. The last
+ * bits of a GPU may differ: it cuts some bits before it adds, as well.
+ * Source: Fasi, Higham, Mikaitis, Pranesh: Numerical behavior of NVIDIA tensor cores (2021).
  */
 #include "simt/simt.h"
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+
+#include <math.h>
 
 static const int M = 16, N = 8, MAX_K = 16;
 
@@ -18,6 +23,13 @@ static void need_all_lanes(const warp *w, uint32_t lanes, const char *what)
     if (lanes == ~0u) return;
     simt_fail_lane(cudaErrorLaunchFailure, w->lanes[lowest(lanes)],
                    "%s by lanes 0x%08x only: all 32 lanes of the warp must take part", what, lanes);
+}
+
+/* Returns the fp32 number next to x on the way to zero. */
+static float cut(double x)
+{
+    const float nearest = (float)x;
+    return fabs((double)nearest) > fabs(x) && isfinite(nearest) ? nextafterf(nearest, 0) : nearest;
 }
 
 /* ---- mma.sync ------------------------------------------------------------------------------ */
@@ -50,7 +62,8 @@ template <int K, int PER_WORD, float ELEMENT(uint32_t, int)>
 static void combine_mma(warp *w, uint32_t lanes)
 {
     need_all_lanes(w, lanes, "mma.sync");
-    float A[M][MAX_K], B[MAX_K][N], D[M][N];
+    float A[M][MAX_K], B[MAX_K][N];
+    double D[M][N];
     const int a_words = M * K / (WARP_LANES * PER_WORD), b_words = N * K / (WARP_LANES * PER_WORD);
     for (int lane = 0; lane < WARP_LANES; lane++) {
         const mma_operands *o = (const mma_operands *)w->in[lane];
@@ -67,12 +80,12 @@ static void combine_mma(warp *w, uint32_t lanes)
     for (int i = 0; i < M; i++)
         for (int k = 0; k < K; k++)
             for (int j = 0; j < N; j++)
-                D[i][j] += A[i][k] * B[k][j];
+                D[i][j] += (double)A[i][k] * B[k][j];
     for (int lane = 0; lane < WARP_LANES; lane++) {
         const mma_operands *o = (const mma_operands *)w->in[lane];
         int g = lane / 4, t = lane % 4;
         for (int e = 0; e < 4; e++)
-            o->d[e] = D[g + 8 * (e >> 1)][2 * t + (e & 1)];
+            o->d[e] = cut(D[g + 8 * (e >> 1)][2 * t + (e & 1)]);
     }
 }
 
@@ -186,10 +199,10 @@ static void combine_wgmma(warp *w, uint32_t lanes)
     for (int lane = 0; lane < WARP_LANES; lane++)
         for (int i = 0; i < WGMMA_N / 2; i++) {
             const float *a = A[lane / 4 + i % 4 / 2 * 8], *b = B[i / 4 * 8 + lane % 4 * 2 + i % 2];
-            float sum = operands(lane)->add ? operands(lane)->d[i] : 0;
+            double sum = operands(lane)->add ? operands(lane)->d[i] : 0;
             for (int k = 0; k < WGMMA_K; k++)
-                sum += a[k] * b[k];
-            operands(lane)->d[i] = sum;
+                sum += (double)a[k] * b[k];
+            operands(lane)->d[i] = cut(sum);
         }
 }
 

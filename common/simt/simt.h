@@ -190,7 +190,7 @@ static inline unsigned lowest(uint32_t set)
     return (unsigned)__builtin_ctz(set);
 }
 
-/* What else is told of launches, blocks and device memory; NULL in a program that is not traced. */
+/* Observer of launches, blocks and device memory; NULL in a program that is not traced. */
 struct observer {
     void (*launch_begins)(const launch *job);
     void (*launch_ends)(const launch *job);
@@ -205,7 +205,7 @@ struct observer {
     /* self->failed says why the launch is abandoned. Whether the observer tells the user: else it
      * is printed. */
     bool (*failed)(const worker *self);
-    /* Of device memory, on behalf of the host. */
+    /* Tells of device memory, on behalf of the host. */
     void (*allocated)(const void *start, size_t bytes);
     void (*freed)(const void *start, size_t bytes);
     void (*written)(const void *to, size_t bytes);
@@ -336,7 +336,7 @@ void simt_interrupt(const worker *other);
 bool simt_source_line(const void *site, char *text, size_t size);
 /* Whether a code address belongs to a kernel, not to this backend or the device wrappers. */
 bool simt_is_kernel_code(const void *site);
-/* Of the places where a lane stopped, innermost first, the one in the kernel. If there is none,
+/* Picks, among the places where a lane stopped, innermost first, the one in the kernel. If there is none,
  * `otherwise`, or if that is NULL the first place of which nothing is known, or NULL. */
 const void *simt_guilty_site(const void *const *sites, int count, const void *otherwise);
 /* Whether two code addresses come from one place in the source, inlining included. */

@@ -232,7 +232,7 @@ bool simt_is_shared_guard(size_t offset)
     return symbols().guards.count(offset) > 0;
 }
 
-/* Of "void reduce<256>(float*, int)" what lies between the type and the parameters. Both are absent
+/* Cuts out of "void reduce<256>(float*, int)" the part between type and parameters. Both are absent
  * where the function is no template. */
 static std::string without_signature(std::string name)
 {

@@ -28,7 +28,7 @@ constexpr int MAX_SLICES = 65535;    /* blocks a grid may have in y */
 /* Positions in spmm_plan.tuning. */
 enum { TUNE_SPLIT, TUNE_D, TUNE_C, TUNE_LANES, TUNE_HOST };
 
-/* What both kernels are given. */
+/* Arguments of both kernels. */
 struct product {
     int N, split, tile; /* tile = 32 * D nonzeros */
     const int *__restrict__ row_ptr, *__restrict__ col_idx;
@@ -182,7 +182,7 @@ static cudaError_t prepare(spmm_plan *plan)
     return error;
 }
 
-/* The rule, found by --sweep on 13 graphs (README.md, "Choosing"). */
+/* The rule, found by --sweep on 13 graphs (LOG.md, "Choosing"). */
 static void choose(const row_stats *stats, int N, int *tuning)
 {
     /* Four segments for each warp that the device holds balance well; below 64 nonzeros a segment,

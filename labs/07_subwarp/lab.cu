@@ -205,7 +205,7 @@ static void release(spmm_plan *plan)
     cudaFree(plan->state);
 }
 
-/* The rule (README.md, "Choosing"): strips of up to 64 columns, in the widest loads that suit N. */
+/* The rule (LOG.md, "Choosing"): strips of up to 64 columns, in the widest loads that suit N. */
 static void choose(const row_stats *stats, int N, int *tuning)
 {
     const int64_t warps_wanted = WARPS_PER_SM * device_facts_get()->sms;

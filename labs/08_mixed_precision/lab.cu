@@ -239,7 +239,7 @@ static cudaError_t update_values(spmm_plan *plan)
     return pairs_build(&plan->A, plan->contender->base.precision, &d_pairs);
 }
 
-/* A first rule, from what labs 5 and 7 measured in fp32 (README.md, "Choosing"). */
+/* A first rule, from what labs 5 and 7 measured in fp32 (LOG.md, "Choosing"). */
 static void choose(const row_stats *stats, int N, int *tuning)
 {
     const bool long_rows = stats->mean > 32;

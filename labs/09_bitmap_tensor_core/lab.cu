@@ -122,7 +122,7 @@ static __global__ void __launch_bounds__(BLOCK, blocks_per_sm(TILE_N))
     store<TILE_N>(p.sums, p.C, split, row, column + lane % 4 * 2, sum);
 }
 
-/* What prepare leaves. */
+/* State that prepare leaves. */
 struct bitmap_state {
     tca_bme A;
     uint64_t *d_used;

@@ -344,7 +344,7 @@ static const char *unsuited(const problem *p)
     return b_tiles_unsuited(p->stats.rows, p->stats.cols, p->stats.nnz, shape.threads);
 }
 
-/* What --tune tries beside the model's choice: the settings that won on ddi and on pruned weights. */
+/* Settings that --tune tries beside the model's choice: those that won on ddi and on pruned weights. */
 static const int SHORTLIST[][MAX_TUNABLES] = {
     {32, 768, 1, 0},
     {8, 512, 2, 0},

@@ -53,7 +53,7 @@ static __global__ void __launch_bounds__(BLOCK, 1)
 
 /* ---- prepare ----------------------------------------------------------------------------------- */
 
-/* What prepare leaves. */
+/* State that prepare leaves. */
 struct lane_major_state {
     lane_major A;
     tca_bme repeated; /* what is left of it: values of elements that have one already */

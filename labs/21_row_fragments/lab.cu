@@ -29,17 +29,17 @@
 /* Positions in spmm_plan.tuning. */
 enum { TUNE_WIDTH, TUNE_PANEL, TUNE_SPLIT };
 
-/* Strips that a warp multiplies by the same B. */
-__host__ __device__ constexpr int strips_per_warp(int panel_rows, int width)
+/* Strips that a warp multiplies by the same B: as many as there are registers for. */
+template <class T> __host__ __device__ constexpr int strips_per_warp(int panel_rows, int width)
 {
-    return panel_rows == STRIP ? 1 : panel_rows == 128 && width == BAND ? 4 : 2;
+    return panel_rows == STRIP ? 1 : panel_rows == 128 && width == BAND && sizeof(T) == 2 ? 4 : 2;
 }
 
 /* Floats between one row of a block's sums and the next: four rows, two apart, and eight columns are stored
  * at once, to all banks. */
 constexpr int SUMS_MARGIN = 4;
 
-/* Of a stage: rows of B, lines of A in whole rounds, and the map of a later chunk. */
+/* Counts the units of a stage: rows of B, lines of A in whole rounds, and the map of a later chunk. */
 template <class T> static int stage_units(const fragment_arrays *a)
 {
     const int rounds = (a->stage_lines + ROUND_LINES - 1) / ROUND_LINES;
@@ -58,7 +58,7 @@ template <class T> static size_t shared_bytes(const fragment_arrays *a)
 {
     const size_t stages = a->stages * sizeof(float4) * (size_t)stage_units<T>(a);
     const size_t parts = sizeof(float) * WARPS *
-                         strips_per_warp(a->shape.panel_rows, a->shape.width) * STRIP *
+                         strips_per_warp<T>(a->shape.panel_rows, a->shape.width) * STRIP *
                          (a->shape.width + SUMS_MARGIN); /* in the end */
     return std::max(stages, parts);
 }
@@ -117,7 +117,7 @@ static __device__ __forceinline__ void multiply_panel(const fragment_product<T> 
     const int way = warp % ways, first_strip = warp / ways * S;
     /* This warp's fragments of a chunk: so many, from this one on. They are in one mask word. */
     const int fragments = CHUNK_FRAGMENTS / ways, first = way * fragments;
-    float sum[BANDS][S][TILES][HALVES][4] = {};
+    strip_sums<S, WIDTH> sum = {};
 
     /* This block's share, which may be empty. */
     const int splits = p.a.shape.splits, split = blockIdx.y;
@@ -223,11 +223,12 @@ template <class T> using fragments_kernel = void(fragment_product<T>);
 /* V: neighbours of a row of B that are copied at once. */
 template <int V, class T> static fragments_kernel<T> *pick(const fragment_arrays *a)
 {
-    const int strips = strips_per_warp(a->shape.panel_rows, a->shape.width);
+    constexpr int MOST = strips_per_warp<T>(128, BAND);
+    const int strips = strips_per_warp<T>(a->shape.panel_rows, a->shape.width);
     if (a->shape.width == 2 * BAND) return spmm_row_fragments_kernel<2, 2 * BAND, V, T>;
     return strips == 1   ? spmm_row_fragments_kernel<1, BAND, V, T>
            : strips == 2 ? spmm_row_fragments_kernel<2, BAND, V, T>
-                         : spmm_row_fragments_kernel<4, BAND, V, T>;
+                         : spmm_row_fragments_kernel<MOST, BAND, V, T>;
 }
 
 template <class T> static fragments_kernel<T> *pick(const fragment_arrays *a, int N)

@@ -31,7 +31,7 @@ constexpr int BATCH = 8; /* nonzeros of a lane that are on their way together */
 /* Who multiplies together: a warp, for 32 rows and a strip, or a warpgroup, for 64 rows and both strips. */
 enum multiplier { BY_WARP, BY_WARPGROUP };
 
-/* Of a block, either way: a warp for every two chunks of the tile. */
+/* Counts the threads of a block, either way: a warp for every two chunks of the tile. */
 __host__ __device__ constexpr int threads_of(int tile_rows)
 {
     return tile_rows / WARP_ROWS * (TILE_COLS / STRIP_COLS) * WARP_SIZE;
@@ -162,7 +162,7 @@ static __device__ __forceinline__ void pick(const tile_products<T> &p, size_t fi
                                             const float (&sum)[CHUNKS][RIGHTS][4], float *chunk)
 {
     const int lane = threadIdx.x % WARP_SIZE;
-    /* Of lanes 2 c and 2 c + 1: where chunk c starts and ends. Of lane 16 c + l: the shift of its row l. */
+    /* Lanes 2 c and 2 c + 1 hold where chunk c starts and ends. Lane 16 c + l holds the shift of its row l. */
     const size_t number = (first + lane / 2 * (size_t)apart) / CHUNK_ROWS + lane % 2;
     const int start = lane < 2 * CHUNKS ? p.pattern.d_start[number] : 0;
     const int shift =
@@ -260,7 +260,7 @@ template <class T> static tile_kernel<T> *pick_kernel(const int *tuning, int K)
                : sddmm_tensor_core_kernel<T, VECTOR<T>, 64, BY_WARP>;
 }
 
-/* Of a block: its stages, a chunk of each warp, and `low` of Y. */
+/* Counts the bytes of a block: its stages, a chunk of each warp, and `low` of Y. */
 static int shared_bytes(const int *tuning)
 {
     const int warps = threads_of(tuning[TUNE_ROWS]) / WARP_SIZE;

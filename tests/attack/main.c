@@ -31,7 +31,7 @@ enum { NUM_ATTACKS = sizeof ATTACKS / sizeof *ATTACKS, MOST_FINDINGS = 20, MOST_
 
 const char *attack_programs;
 
-/* What a child tells its parent, in shared memory. */
+/* Message of a child to its parent, in shared memory. */
 typedef struct progress {
     int64_t next; /* the try that runs, or comes next */
     int64_t finished;

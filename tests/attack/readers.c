@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Of the sanitizer's library; not every compiler ships the header that declares it. */
+/* Part of the sanitizer's library; not every compiler ships the header that declares it. */
 int __sanitizer_install_malloc_and_free_hooks(void (*on_malloc)(const volatile void *, size_t),
                                               void (*on_free)(const volatile void *));
 

@@ -90,7 +90,7 @@ static void attempt_recipes(attempt *t)
         check_status(t, status, refusals, error.text, spec.at);
         if (status == STATUS_OK) {
             check_invariants(t, &data.matrix, 1 << 20);
-            /* What it says it made must make the same again. */
+            /* The source that it names must make the same matrix again. */
             status = dataset_open(data.source, NULL, &again, &error);
             if (status != STATUS_OK) {
                 found(t, "%s gives '%s', which fails: %s", spec.at, data.source, error.text);

@@ -329,7 +329,7 @@ END
 
 @test "the plans of the project are plans, quick is a part of full, and every file of rows is in one" {
     cd "$ROOT"
-    awk -f scripts/bench-plan.awk report/plans/full >"$BATS_TEST_TMPDIR/full"
+    scripts/rows plan report/plans/full >"$BATS_TEST_TMPDIR/full"
     # A line of quick may have a part of a set, as in set:rnn/1024.
     while IFS=$'\t' read -r _ file _ program words; do
         [ -n "$words" ]
@@ -338,7 +338,7 @@ END
             [[ $whole = */* ]]
             whole=${whole%/*}
         done
-    done < <(awk -f scripts/bench-plan.awk report/plans/quick)
+    done < <(scripts/rows plan report/plans/quick)
     for file in $(scripts/operations | sed 's,\([^ ]*\) .*,report/results/*/\1*.csv,'); do
         [ -e "$file" ] || continue # an operation without rows
         cat report/plans/* | grep -q "^$(basename "$file") "
@@ -351,7 +351,7 @@ END
     [ -x "$programs/lab99" ] || skip "$programs/lab99 is not built"
     for plan in report/plans/*; do
         run -0 --separate-stderr scripts/bench "$plan" "$programs" --dry-run
-        # What is left out are files that somebody has to put here.
+        # Files left out are those that somebody has to put here.
         left_out=$(grep -v ': datasets/data/' <<<"$stderr" || true)
         [ -z "$left_out" ]
     done
@@ -390,7 +390,7 @@ END
     for bad in nonsense ''; do
         printf '%s' "$bad" >new.csv
         run -3 "$ROOT/scripts/merge-rows" old.csv new.csv
-        [ "$output" = "merge-rows: new.csv: no rows of this suite" ]
+        [[ $output == "rows merge: new.csv: "*"no rows of this suite" ]]
         [ "$(wc -l <old.csv)" -eq 5 ]
         [ ! -e old.csv.new ]
     done
@@ -435,10 +435,10 @@ END
     sed 's/median_ms/mean_ms/' old.csv >new.csv # as many
     cp old.csv before.csv
     run -3 "$ROOT/scripts/merge-rows" old.csv new.csv
-    [ "$output" = "merge-rows: new.csv: old.csv has no place for its column mean_ms" ]
+    [ "$output" = "rows merge: new.csv: old.csv has no place for its column mean_ms" ]
     sed -i 's/mean_ms/mean_ms,status/; s/5$/5,ok/' new.csv # more
     run -3 "$ROOT/scripts/merge-rows" old.csv new.csv
-    [ "$output" = "merge-rows: old.csv: new.csv has no place for its column median_ms" ]
+    [ "$output" = "rows merge: old.csv: new.csv has no place for its column median_ms" ]
     cmp old.csv before.csv
     [ "$(echo old.csv*)" = old.csv ]
 }

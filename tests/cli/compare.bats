@@ -116,18 +116,18 @@ END
     [ -z "$stderr" ]
     sed 's/5\.0/6.0/' "$old" >"$new"
     run -0 --separate-stderr scripts/compare "$old" "$new"
-    [ "$stderr" = "compare: other machines, GPU, driver 5.0, CUDA 13.0 and GPU, driver 6.0, CUDA 13.0: what differs need not be the code" ]
+    [ "$stderr" = "rows compare: other machines, GPU, driver 5.0, CUDA 13.0 and GPU, driver 6.0, CUDA 13.0: what differs need not be the code" ]
 }
 
 @test "2: usage; 3: no rows" {
     rows "$old" <<<'1,one,a,32,,,10,0,ok'
     run -2 scripts/compare "$old"
-    [ "$output" = "usage: scripts/compare [--all] OLD.csv NEW.csv" ]
+    [ "$output" = "rows compare: usage: rows compare [all=1] OLD.csv NEW.csv" ]
     run -3 scripts/compare "$old" "$BATS_TEST_TMPDIR/none.csv"
-    [[ $output == "compare: "*"/none.csv: cannot be read" ]]
+    [[ $output == "rows compare: "*"/none.csv: cannot be read" ]]
     echo 'name,grade' >"$new"
     run -3 --separate-stderr scripts/compare "$old" "$new"
-    [[ $stderr == "compare: "*"/new.csv: no column lab: no rows of this suite" && -z $output ]]
+    [[ $stderr == "rows compare: "*"/new.csv: no column lab: no rows of this suite" && -z $output ]]
     : >"$new"
     run -3 --separate-stderr scripts/compare "$old" "$new"
     [[ $stderr == *"an empty file"* && -z $output ]]

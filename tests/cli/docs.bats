@@ -1,4 +1,4 @@
-# What the texts promise: links lead somewhere, commands run, tables show the measured rows.
+# Promises of the texts: links lead somewhere, commands run, tables show the measured rows.
 #
 # Commands of a block that begins with ```sh are run as they stand, from the root of the checkout;
 # those that need a GPU stand in a block ```sh gpu, those that need a class, or minutes,
@@ -27,6 +27,7 @@ runs_as_written() {
     awk -v to="$blocks/" '/^```/ { inside = $0 == "```sh"; blocks += inside; next }
         inside { print > (to blocks) }' "$1"
     for n in "$blocks"/*; do
+        [ -e "$n" ] || continue # a page without commands
         grep -q 'make test' "$n" && continue
         echo "--- $1:"
         cat "$n"
@@ -55,13 +56,13 @@ runs_as_written() {
 }
 
 @test "the tables are those of the measured rows" {
-    cp -r Makefile config.mk mk scripts labs README.md report "$BATS_TEST_TMPDIR"
+    cp -r Makefile config.mk mk scripts labs docs README.md report "$BATS_TEST_TMPDIR"
     mkdir "$BATS_TEST_TMPDIR/common"
-    cp -r common/ops "$BATS_TEST_TMPDIR/common" # which operations there are
+    cp -r common/ops common/rows common/results common/matrix "$BATS_TEST_TMPDIR/common"
     make -C "$BATS_TEST_TMPDIR" ladder
-    for text in README.md labs/*/README.md; do
+    for text in README.md docs/times.md labs/*/README.md; do
         diff "$text" "$BATS_TEST_TMPDIR/$text"
-        case $text in labs/09_* | labs/20_*) continue ;; esac # of language models' weights
+        case $text in README.md | labs/09_* | labs/20_*) continue ;; esac # a line a lab; language models' weights
         grep -q '^| ddi (real) |' "$text" || grep -qx 'Not measured yet.' "$text"
     done
     run ! grep -lx 'Not measured yet.' labs/[012]*/README.md
@@ -70,9 +71,16 @@ runs_as_written() {
 @test "a lab that 16 bits were measured of, too, has its table in fp32, and only a table of 16 bits names their commits" {
     fp16=$BATS_TEST_TMPDIR/fp16.csv
     sed 's/,8,mixed/,99,mixed/' report/results/h200/spmm-fp16.csv >"$fp16"
-    scripts/ladder-table --lab 99 "$rows" >"$BATS_TEST_TMPDIR/alone"
-    scripts/ladder-table --lab 99 "$rows" "$fp16" | diff "$BATS_TEST_TMPDIR/alone" -
-    scripts/ladder-table --lab 8 "$rows" report/results/h200/spmm-fp16.csv | grep -q 'lab8 fp16 ms'
+    scripts/rows ladder lab=99 "$rows" >"$BATS_TEST_TMPDIR/alone"
+    scripts/rows ladder lab=99 "$rows" "$fp16" | diff "$BATS_TEST_TMPDIR/alone" -
+    scripts/rows ladder lab=8 "$rows" report/results/h200/spmm-fp16.csv | grep -q 'lab8 fp16 ms'
+}
+
+@test "the table of a lab names graphs without a row of it in one line" {
+    grep -v '^2,spmm,5,split_rows,fp32,ddi,' "$rows" >"$BATS_TEST_TMPDIR/without.csv"
+    [ "$(scripts/rows ladder lab=5 "$BATS_TEST_TMPDIR/without.csv" | grep -cx 'Not measured: ddi (real)\.')" -eq 2 ]
+    [ "$(scripts/rows ladder lab=5 "$BATS_TEST_TMPDIR/without.csv" | grep -c '^| ddi')" -eq 0 ]
+    [ "$(scripts/rows ladder lab=5 "$rows" | grep -c 'Not measured')" -eq 0 ]
 }
 
 @test "every measured row says where it comes from, and none is of a wrong result or of edited sources" {
@@ -93,6 +101,20 @@ AWK
     done
 }
 
+@test "README: a line a lab, whose figure is that of the full table, and none without rows" {
+    of_last_lab=$(awk -F'|' '/^N = 32/ { here = 1 } here && /^\| geometric mean/ { print $(NF - 1); exit }' docs/times.md)
+    [[ $of_last_lab =~ ([0-9.]+)\*\*,\ ([0-9]+\ of\ [0-9]+) ]]
+    grep -qF "(labs/99_open/README.md) | open: the fastest SpMM of the suite, and room for yours | ${BASH_REMATCH[1]} | ${BASH_REMATCH[2]} | cuSPARSE, N = 32 |" README.md
+    [ "$(scripts/rows lines "$rows" | grep -c '^| \[')" -eq "$(find labs -mindepth 1 -maxdepth 1 -name '[0-9]*' | wc -l)" ]
+    scripts/rows lines "$rows" | grep -q '^| \[30\].*| - | - | not measured yet |$'
+    run -3 scripts/rows lines no-such.csv
+    run -3 scripts/rows lines labs="$BATS_TEST_TMPDIR" "$rows"
+    mkdir "$BATS_TEST_TMPDIR/42_x"
+    printf '/*\n * A lab without its line.\n' >"$BATS_TEST_TMPDIR/42_x/lab.cu"
+    run -3 scripts/rows lines labs="$BATS_TEST_TMPDIR" "$rows"
+    [[ $output == *"42_x/lab.cu:2: no line of the form"* ]]
+}
+
 @test "README: what the main job prints is what it prints" {
     [ "${BACKEND:-simt}" = simt ] || skip "a GPU adds columns"
     cd "$BATS_TEST_TMPDIR"
@@ -105,10 +127,10 @@ AWK
 @test "docs: how well estimates order the measured rows is what the rows say" {
     counted=report/results/h200/counted.csv
     [ -e "$counted" ] || skip "nobody has run make predictions"
-    diff <(scripts/compare-predictions "$counted" "$rows") report/results/h200/predictions.csv
+    diff <(scripts/rows predictions "$counted" "$rows") report/results/h200/predictions.csv
     cp docs/counters.md "$BATS_TEST_TMPDIR"
     scripts/write-between "$BATS_TEST_TMPDIR/counters.md" predictions \
-        scripts/compare-predictions --summary "$counted" "$rows"
+        scripts/rows predictions summary=1 "$counted" "$rows"
     diff docs/counters.md "$BATS_TEST_TMPDIR/counters.md"
 }
 
@@ -118,6 +140,41 @@ AWK
         awk 'NF == 0 { show = 0 } /^-- lab2/ { show = 1 } show' >"$BATS_TEST_TMPDIR/printed"
     diff <(awk '/^```/ { show = 0 } show; /^```text/ && !shown++ { show = 1 }' docs/counters.md) \
         "$BATS_TEST_TMPDIR/printed"
+}
+
+# Prints the functions of headers that begin in the first column, a signature a line. Members of structs do not.
+device_functions() {
+    awk '
+        /^template </ && !/__device__/ { before = $0; next }
+        (/^[^ #\/*]/ && /__device__/) || more { text = (more ? text : before) " " $0; more = 1 }
+        more && /\)$/ {
+            gsub(/(static|__device__|__forceinline__) /, "", text)
+            gsub(/ +/, " ", text)
+            sub(/^ /, "", text)
+            print text
+            more = 0
+        }
+        { before = "" }' "$@"
+}
+
+@test "docs: the page of wrappers has every function of the headers it names, and no other" {
+    mapfile -t headers < <(grep '^## ' docs/device-api.md | grep -o 'common/device/[a-z_]*\.cuh')
+    [ "${#headers[@]}" -ge 12 ]
+    device_functions "${headers[@]}" | LC_ALL=C sort >"$BATS_TEST_TMPDIR/there"
+    grep -q '^int lane_id()$' "$BATS_TEST_TMPDIR/there"
+    # shellcheck disable=SC2016
+    sed -n 's/^| `\([^`]*\)` | [^|]* | `[^`]*` |$/\1/p' docs/device-api.md | LC_ALL=C sort | diff - "$BATS_TEST_TMPDIR/there"
+    # shellcheck disable=SC2016
+    run ! grep -vE '^\| (`[^`]*` \| [^|]* \| `[^`]*`|function \| meaning \| use) \|$|^\|---' <(grep '^|' docs/device-api.md)
+}
+
+@test "docs: each term of the glossary stands in the lab that it names, once in the list" {
+    [ "$(grep -c '^| .*README.md) |$' docs/glossary.md)" -gt 80 ]
+    sed -n 's,^| \([^|,]*\).* | \[[0-9]*\](\.\./\(labs/[a-z0-9_]*\)/README.md) |$,\2 \1,p' docs/glossary.md >"$BATS_TEST_TMPDIR/terms"
+    [ -z "$(cut -d ' ' -f 2- "$BATS_TEST_TMPDIR/terms" | LC_ALL=C sort | uniq -d)" ]
+    while read -r lab term; do
+        cat "$lab"/README.md "$lab"/lab.cu | tr -s "\n*> " " " | grep -qiF -e "$(echo "$term" | tr -d '`')" || { echo "$lab: $term"; false; }
+    done <"$BATS_TEST_TMPDIR/terms"
 }
 
 @test "README: commands run as written" { runs_as_written README.md; }

@@ -26,7 +26,7 @@ __global__ void spmm_plain_kernel(int rows, int N, const int *row_ptr, const int
     C[at] = sum;
 }
 
-/* What lies behind B is no 1. */
+/* Reads behind B, where no 1 lies. */
 __global__ void spmm_outside_kernel(const float *B, size_t behind, float *C)
 {
     if (B[behind + threadIdx.x] == 1) C[0] = 1;
@@ -78,7 +78,7 @@ static bool fault_is(const spmm_plan *plan, const char *fault)
     return plan->contender->base.lab == 2 && asked && !strcmp(asked, fault);
 }
 
-/* What of the product is kept from the instruments. */
+/* Counts the part of the product that is kept from the instruments. */
 static int unseen_part(const spmm_plan *plan)
 {
     return (fault_is(plan, "unseen-C") || fault_is(plan, "unseen-filled")) * UNSEEN_C |

@@ -364,7 +364,7 @@ END
     [[ $output == *"memcheck   could not run (status 1):"* ]]
 }
 
-# What ncu prints of two kernels, among what the program prints; with $1 as the load requests.
+# Prints ncu's lines for two kernels, among those of the program; with $1 as the load requests.
 ncu_prints() {
     cat <<END
 echo "==PROF== Connected to process 1"
@@ -416,7 +416,7 @@ gpu__time_duration.sum,1280 sm__warps_active.avg.pct_of_peak_sustained_active,50
 # data pipe: each once. The most of a resource over the units of a GPU does not count.
 @test "what bounds a kernel, in words" {
     local rows=$ROOT/tests/cli/golden/resources.csv
-    run --separate-stderr -0 "$ROOT/scripts/resources-table" "$rows"
+    run --separate-stderr -0 "$ROOT/scripts/rows" resources "$rows"
     diff - <(printf '%s\n' "${lines[@]}") <<'END'
 NVIDIA H200, driver 580.159.04, CUDA 13.0, commit `47d5a4c6d19f`. One launch of the kernel, as ncu has it:
 | matrix | N | kernel | us | the fullest of all resources | the fullest of instructions | memory, GB/s | hits in L2 | in L1 | warps |
@@ -424,16 +424,16 @@ NVIDIA H200, driver 580.159.04, CUDA 13.0, commit `47d5a4c6d19f`. One launch of 
 | protein (stand-in) | 32 | `gather<8, 4, 1, 1>` | 113.6 | L2 to the crossbar 85 %; L1/shared memory's data pipe (wavefronts) 62 %; L2's lookups 61 % | load and store instructions 31 % | 838 | 87 % | 17 % | 70 % |
 | llm.28672x8192-random-0.5 (stand-in) | 32 | `lane_major<4, 0, __half>` | 82.9 | memory 70 %; L1/shared memory's data pipe (wavefronts) 69 %; L2's data 53 % | issue slots 43 % | 3360 | 17 % | 15 % | 14 % |
 END
-    # What has no words here has its name; what was not measured is no 0.
+    # A metric without words here has its name; one that was not measured is no 0.
     sed -n '1p; /,dram__bytes/p; s/,dram__cycles_active\.avg[^,]*,[^,]*/,sm__new.avg.pct_of_peak_sustained_elapsed,99/p' "$rows" >new.csv
-    run --separate-stderr -0 "$ROOT/scripts/resources-table" new.csv
+    run --separate-stderr -0 "$ROOT/scripts/rows" resources new.csv
     [[ ${lines[3]} == *"| - | sm__new 99 % | sm__new 99 % | - | - | - | - |" ]]
 
     sed '$s/H200/H100/' "$rows" >two.csv
-    fails 3 "resources-table: rows of NVIDIA H200, driver 580.159.04, CUDA 13.0 and of NVIDIA H100" \
-        "$ROOT/scripts/resources-table" two.csv
-    fails 3 "no rows of ncu; make resources measures them" "$ROOT/scripts/resources-table" "$ROOT/tests/cli/golden/report.csv"
-    fails 3 "none.csv: no such rows; make resources measures them" "$ROOT/scripts/resources-table" none.csv
+    fails 3 "rows resources: rows of NVIDIA H200, driver 580.159.04, CUDA 13.0 and of NVIDIA H100" \
+        "$ROOT/scripts/rows" resources two.csv
+    fails 3 "no rows of ncu; make resources measures them" "$ROOT/scripts/rows" resources "$ROOT/tests/cli/golden/report.csv"
+    fails 3 "none.csv: no such rows; make resources measures them" "$ROOT/scripts/rows" resources none.csv
 }
 
 # A GPU's lab99 and lab20, which know two graphs and matrices of language models, and an ncu to which a case is
@@ -499,7 +499,7 @@ $(printf 'llm.%s,8 llm.%s,16 llm.%s,32 ' 28672x8192-random-0.{5,5,5} 28672x8192-
     grep -q -- "gpu/lab99 a 256 --precision fp32 --vs none --bench-only" asked
     run --separate-stderr -0 "$ROOT/scripts/measure-resources" gpu # in the folder of the GPU
     [ "$(sort report/results/fake/resources.csv)" = "$(sort out.csv)" ]
-    run --separate-stderr -0 "$ROOT/scripts/resources-table" out.csv
+    run --separate-stderr -0 "$ROOT/scripts/rows" resources out.csv
     [ "${#lines[@]}" -eq 16 ]
 }
 
@@ -518,7 +518,7 @@ $(printf 'llm.%s,8 llm.%s,16 llm.%s,32 ' 28672x8192-random-0.{5,5,5} 28672x8192-
     [[ $output == *,32,2,"spmm_warp_per_row_kernel<3>",st_requests,40,40,0.0000,0.02,within,* ]]
     [[ $stderr == *" of "*" values within their tolerance"* ]]
 
-    # Of requests to shared memory no verdict.
+    # Requests to shared memory get no verdict.
     sed "\$p; \$s/,spmm.*/,spmm_shared_tiles_kernel,smsp__inst_executed_op_shared_ld.sum,9999,G,D,T,C/" \
         ncu.csv >with-shared.csv
     run --separate-stderr -0 "$ROOT/scripts/compare-counters" with-shared.csv ./lab3
@@ -549,13 +549,13 @@ END
     [ -z "$stderr" ] # they are kept
     [ "$output" = "$(cat counted.csv)" ]
 
-    run --separate-stderr -0 "$ROOT/scripts/compare-predictions" counted.csv measured.csv
+    run --separate-stderr -0 "$ROOT/scripts/rows" predictions counted.csv measured.csv
     echo "$output"
     [ "${#lines[@]}" -eq 3 ]
     [[ ${lines[1]} == "\"$TINY\",generated,32,1,row_per_thread,1,"*,9,*",NVIDIA H200,"*,c1 ]]
     [ "$stderr" = \
-        "compare-predictions: 1 measured rows without an estimate of the same data and tuning" ]
-    run --separate-stderr -0 "$ROOT/scripts/compare-predictions" --summary counted.csv measured.csv
+        "rows predictions: 1 measured rows without an estimate of the same data and tuning" ]
+    run --separate-stderr -0 "$ROOT/scripts/rows" predictions summary=1 counted.csv measured.csv
     [[ ${lines[2]} == "| all 2 rows | 1 | 100.0 % |" ]]
     [[ $output == *"rank correlation over all rows: 1.000."*"0 of 2 estimates are of a sample"* ]]
 

@@ -519,7 +519,7 @@ interrupt() {
     local signal=$1 lab ended=0
     shift
     mkfifo gate
-    # Of what runs behind it a shell's script takes the interrupt away: env gives it back.
+    # A shell's script takes the interrupt away from programs behind it: env gives it back.
     FAULT=waits env --default-signal=INT ./faulty "$TINY" 1,2 --vs none --csv rows.csv >/dev/null 3>&- &
     lab=$!
     until "$@"; do

@@ -25,11 +25,14 @@ lab,contender,precision,dataset,origin,N,device,flags,l2,median_ms,status
 END
 }
 
+# board: the leaderboard of the rows and of all rivals.
+board() { scripts/rows leaderboard "$rows" "$rivals"/*.csv; }
+
 @test "the fastest of each case, and the standings" {
-    run -0 scripts/leaderboard "$rows" "$rivals"
+    run -0 scripts/rows leaderboard "$rows"
     [[ $output == *"| a (real) | lab 2 | lab 2 2.000 | X 3.000 | - | 1.50 |"* ]]
     [[ $output == *"| b (stand-in, made) | cuSPARSE X | lab 1 8.000 | X 4.000 | - | 0.50 |"* ]]
-    # Of the first: 2/3 and 1, whose geometric mean is 0.816; 2/4 and 4/8; 1 in one case only.
+    # Ratios of the first: 2/3 and 1, whose geometric mean is 0.816; 2/4 and 4/8; 1 in one case only.
     [[ $output == *"| 1 | cuSPARSE X | 2 | 1 | 81.6 % |"* ]]
     [[ $output == *"| 2 | lab 1 | 2 | 0 | 50.0 % |"* ]]
     [[ $output == *"| 3 | lab 2 | 1 | 1 | 100.0 % |"* ]]
@@ -40,7 +43,7 @@ END
     printf 'N,median_ms,contender,dataset,device\n32,1,"Fast, very",a,GPU\n256,16,"Fast, very",b,GPU\n' \
         >"$rivals/fast.csv"
     printf 'N,median_ms,contender,dataset,device\n64,1,elsewhere,a,GPU\n' >"$rivals/other.csv"
-    run -0 scripts/leaderboard "$rows" "$rivals"
+    run -0 board
     [[ $output == *"| a (real) | Fast, very | lab 2 2.000 | X 3.000 | Fast, very 1.000 | 0.50 |"* ]]
     [[ $output == *"| 1 | cuSPARSE X | 2 | 1 | 57.7 % |"* ]]
     [[ $output == *"| 2 | Fast, very | 2 | 1 | 50.0 % |"* ]]
@@ -49,30 +52,30 @@ END
 
 @test "without rows of others it says that only the vendor is on it" {
     alone="Beside the labs only the vendor's library is on it: there are no rows of other rivals yet"
-    run -0 scripts/leaderboard "$rows"
+    run -0 scripts/rows leaderboard "$rows"
     [[ $output == *"$alone"* ]]
     # A rival without a right time of these cases is not on it either.
     printf 'N,median_ms,contender,dataset,device,status\n64,1,elsewhere,a,GPU,ok\n32,1,bad,a,GPU,wrong\n' >"$rivals/none.csv"
-    run -0 scripts/leaderboard "$rows" "$rivals"
+    run -0 board
     [[ $output == *"$alone"* ]]
     printf 'N,median_ms,contender,dataset,device\n32,9,slow,a,GPU\n' >"$rivals/slow.csv"
-    run -0 scripts/leaderboard "$rows" "$rivals"
+    run -0 board
     [[ $output != *"is on it"* && $output == *"| slow |"* ]]
     sed -i /cuSPARSE/d "$rows"
-    run -0 scripts/leaderboard "$rows"
+    run -0 scripts/rows leaderboard "$rows"
     [[ $output == *"Only the labs are on it: there are no rows of other rivals yet"* ]]
 }
 
 @test "what was measured elsewhere, of other data, or without a time's column is refused" {
     printf 'contender,dataset,N,device,median_ms\nfar,a,32,TPU,1\n' >"$rivals/far.csv"
-    run -3 --separate-stderr scripts/leaderboard "$rows" "$rivals"
+    run -3 --separate-stderr board
     [[ $stderr == *"far.csv:2: measured on TPU, the others on GPU"* && -z $output ]]
     printf 'contender,dataset,origin,N,device,median_ms\nfar,a,stand-in,32,GPU,1\n' >"$rivals/far.csv"
-    run -3 --separate-stderr scripts/leaderboard "$rows" "$rivals"
+    run -3 --separate-stderr board
     [[ $stderr == *"far.csv:2: other data than in the first file: stand-in"* ]]
     printf 'contender,dataset,N,device\nfar,a,32,GPU\n' >"$rivals/far.csv"
-    run -3 --separate-stderr scripts/leaderboard "$rows" "$rivals"
+    run -3 --separate-stderr board
     [[ $stderr == *"far.csv: no column median_ms"* ]]
-    run -3 --separate-stderr scripts/leaderboard "$BATS_TEST_TMPDIR/none.csv"
+    run -3 --separate-stderr scripts/rows leaderboard "$BATS_TEST_TMPDIR/none.csv"
     [[ $stderr == *"no such rows"* ]]
 }

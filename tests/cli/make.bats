@@ -17,7 +17,7 @@ setup_file() {
 }
 
 setup() {
-    # What an outer make hands down would be taken for wishes of this one.
+    # Variables of an outer make would be taken for wishes of this one.
     unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES OUT BACKEND ARCH DEBUG WERROR CUDA_HOME BUILD V
     tree=$BATS_TEST_TMPDIR/tree
     fake=$BATS_TEST_TMPDIR/fake
@@ -435,7 +435,7 @@ program() {
 run_tests() {
     touch tests/cli/x.bats
     stand_in bats <<<$'1..1\nok 1 x'
-    run env PATH="$fake/bin:$PATH" OUT=. BACKEND=cuda scripts/run-tests "$@"
+    run env PATH="$fake/bin:$PATH" OUT=. BACKEND=cuda scripts/run-tests all "$@"
     echo "$output"
 }
 

@@ -21,7 +21,7 @@ setup_file() {
     cp tests/operation/row_norms.* "$tree/common/ops"
     cd "$tree" || return
     make -s new-lab NAME=42_norms OP=row_norms
-    # What the student writes, in place of what stands there.
+    # Puts the student's text in place of the stub.
     awk '/END STUDENT/ { inside = 0 } !inside; /BEGIN STUDENT/ { inside = 1; while ((getline line < "tests/operation/kernel.inc") > 0) print line }' \
         labs/42_norms/lab.cu >lab.cu
     mv lab.cu labs/42_norms/lab.cu

@@ -1,4 +1,4 @@
-# Packing for others: the archive of the sources, and the autograder for Gradescope.
+# Packs for others: the archive of the sources, and the one that Gradescope takes.
 
 # shellcheck disable=SC2030,SC2031,SC2154
 
@@ -22,7 +22,7 @@ refuses() {
     [[ $stderr == *"$2"* ]]
 }
 
-# Copies objects that are built here to $tree, whose sources are older; its commit is another.
+# Takes the programs built here, as if $tree had built them: its sources are older, its commit another.
 take_objects() {
     [ "${BACKEND:-simt}" = simt ] || skip "the grader is tested on the CPU backend"
     [ -e "$built/settings" ] || skip "$built is not built"

@@ -80,7 +80,7 @@ rows_of() {
     ./lab8 rand:rows=9,cols=70000,deg=3000 64 --vs none --memcheck --racecheck
 }
 
-# Of 132 blocks each has several groups: what slots give in one is not overwritten by the next.
+# Each of 132 blocks has several groups: the next does not overwrite the slots of one.
 @test "lab 20: nothing found where slots share a strip and blocks have several groups" {
     [ "${BACKEND:-simt}" = simt ] || skip "instruments are of the CPU backend"
     [ -x lab20 ] || skip "$PROGRAMS/lab20 is not built"

@@ -77,7 +77,7 @@ END
         llm 0 'cuBLAS GemmEx column-major B (dense)' 32x32 4
         llm 0 'cuBLASLt (dense)' 8x8 1 # beside no lab
     } >"$BATS_TEST_TMPDIR/llm.csv"
-    run -0 scripts/dense-table "$BATS_TEST_TMPDIR/llm.csv"
+    run -0 scripts/rows dense "$BATS_TEST_TMPDIR/llm.csv"
     [[ $output == *"| **1.73** | 2 of 2 | 1.50 (32x32) | 2.00 (64x64) |"* ]]
     [[ $output == *"The fastest dense product of the 2 problems: cuBLASLt (dense) in 1, cuBLASLt column-major B (dense) in 1."* ]]
 }
@@ -149,7 +149,7 @@ END
     grep -qx '0.79 1.25' "$page/report.md"
     # The ladder's table is of one operation.
     report <<<'{{table ladder-table sddmm.csv spmm-beside-sddmm.csv: Both.}}'
-    [[ $status -eq 3 && $stderr == *"ladder-table: rows of sddmm and of spmm in one table"* ]]
+    [[ $status -eq 3 && $stderr == *"rows of sddmm and of spmm in one table"* ]]
 }
 
 @test "the switches of a lab, each alone and all of them, per model and batch" {
@@ -278,6 +278,8 @@ END
 }
 
 @test "what was asked stands beside what was reached" {
+    ROWS_PROGRAM=$(scripts/rows --program)
+    export ROWS_PROGRAM
     cp -r scripts report "$BATS_TEST_TMPDIR"
     printf '%s\t%s\t%s\t%s\t%s\n' \
         graphs met 'at least' 1.4 'speedup of=lab10 over=best spmm.csv' \

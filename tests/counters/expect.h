@@ -33,7 +33,7 @@ template <class F> uint32_t lanes_where(F condition)
     return lanes;
 }
 
-/* What the warps of a launch are expected to do, step by step. */
+/* Expected steps of the warps of a launch. */
 class expectation
 {
   public:
@@ -118,7 +118,7 @@ void long_logs(void);
 void source_lines(void);
 void sums(void);
 void same_every_time(char **argv);
-/* What same_every_time and sums start this program for; returns its exit status. */
+/* Prints profiles, as same_every_time and sums start this program for; returns its exit status. */
 int print_profiles(void);
 int print_sample(void);
 

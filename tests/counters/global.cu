@@ -94,7 +94,7 @@ __global__ void pattern_global_load_hinted(const float *in, float *out)
     __stcs(out + threadIdx.x, __ldg(in + threadIdx.x) + __ldcs(in + 2 * threadIdx.x));
 }
 
-/* What is counted for one request must also be what is written beside it. */
+/* Compares the counts for one request with those written beside it. */
 static void by_hand(const char *name, const access_counters &a, int lanes, int sectors, int ideal)
 {
     if (a.requests != 1 || a.lanes != lanes || a.cost != sectors || a.ideal != ideal)

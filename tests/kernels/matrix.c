@@ -5,11 +5,14 @@
  * A setting of the tunables is tried at three widths, the lab's own choice at all of them, on the largest
  * matrix at fewer. Of a lab with many settings those are tried that differ from its choice in one tunable.
  *
- *     matrix [LAB] [all] [K/N]      that lab alone; all settings; of the shapes every N-th, from number K on
+ *     matrix [LAB] [quick|all] [K/N]      that lab alone; fewer widths and settings, or all settings; of the shapes
+ *                                         every N-th, from number K on
  */
 #include "harness/provenance.h"
 #include "harness/tuning.h"
 #include "harness/workbench.h"
+#include "matrix/generate.h"
+#include "matrix/random.h"
 #include "matrix/shapes.h"
 #include "prescale.h"
 #include "tensor_core.h"
@@ -33,6 +36,8 @@ static const int SWEPT_WIDTHS[] = {136, 33, 66};
  * take as long as all the others. They leave out what those have: widths that only make more slices, and settings
  * at other widths than one, a multiple of 8. */
 enum { LARGE = 50000, WIDEST_OF_LARGE = 33, SWEPT_OF_LARGE = 40 };
+/* Widths of the quick matrix, which tries the choice of each lab alone: one column, a vector and a half, whole vectors. */
+static const int QUICK_WIDTHS[] = {1, 33, 64};
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
 static const options CHECK_ONLY = {.check = true, .bench = false, .seed = 1};
@@ -49,15 +54,16 @@ typedef struct failure {
 static void evaluate(workbench *w, const contender *c, const int *tuning, failure *f)
 {
     outcome out;
-    char setting[128];
+    char setting[128], knobs[96];
     if (f->any) return;
     workbench_evaluate(w, c, tuning, &out);
     if (out.status == STATUS_OK) return;
     if (c->unsuited && c->unsuited(w->problem)) return; /* it refuses, and nothing was run */
     f->any = true;
     tuning_text(c, tuning, setting, sizeof setting);
-    snprintf(f->text, sizeof f->text, "%s=%d %s: %s", w->problem->operation->width,
-             w->problem->width, setting, out.message);
+    problem_knobs_text(w->problem, knobs, sizeof knobs);
+    snprintf(f->text, sizeof f->text, "%s=%d %s%s%s: %s", w->problem->operation->width,
+             w->problem->width, knobs, *knobs ? " " : "", setting, out.message);
 }
 
 /* The lab's own choice, with every way its prepare can work. */
@@ -77,7 +83,7 @@ static void evaluate_choice(workbench *w, const contender *c, failure *f)
     }
 }
 
-/* What prepare makes of the settings; an error leaves them alone, and the evaluation will say why. */
+/* Takes the settings as prepare makes them; an error leaves them alone, and the evaluation will say why. */
 static void settle(workbench *w, const contender *c, int *tuning)
 {
     void *d_inputs[MAX_OPERANDS], *instance;
@@ -98,7 +104,7 @@ static bool is_taken(workbench *w, const contender *c, const int *tuning)
     return !memcmp(settled, tuning, bytes);
 }
 
-static bool all_settings;
+static bool all_settings, quick;
 
 static int num_settings(const contender *c)
 {
@@ -161,13 +167,37 @@ static bool is_tried(const contender *c, int N, bool sweep)
     return !is_variant || (sweep ? N % 2 == 0 : N == 1);
 }
 
-/* All labs of one operation and precision on one matrix at one width; failures[i] is of the i-th lab. */
+/* Problems so far: each gets other knobs, where its operation has any. */
+static uint64_t turn;
+
+/* An operation of heads repeats on each problem what it does for one: of its problems one in so many is tried, and the
+ * largest are left out. */
+enum { ONE_IN = 10, MOST_WORK = 1000000 };
+
+static bool is_left_out(const problem *p, uint64_t number)
+{
+    const operation *op = p->operation;
+    if (!op->most_width && !op->knobs[0].name) return false;
+    const int heads = op->knobs[0].name ? problem_knob(p, 0) : 1;
+    return number % ONE_IN || p->A->nnz * p->width * heads > MOST_WORK;
+}
+
+/* All labs of one operation and precision on one matrix at one width; failures[i] is of the i-th lab. An operation with
+ * a largest width is swept at smaller ones. */
 static void evaluate_precision(const csr_matrix *A, const device_info *device, const operation *op,
                                int width, bool sweep, enum precision precision, failure *failures)
 {
+    const int most = op->most_width;
+    if (most && width > most) {
+        if (!sweep) return;
+        width = (width - 1) % most + 1;
+    }
     error_text error;
     workbench w;
     problem p = {.operation = op, .A = A, .width = width, .seed = 1, .precision = precision};
+    const uint64_t number = random_bits(1, turn++);
+    problem_turn_knobs(&p, number / ONE_IN);
+    if (is_left_out(&p, number)) return;
     row_stats_compute(A, &p.stats, &error);
     enum status status = p.operation->create(&p, &error);
     if (status == STATUS_OK) status = workbench_create(&w, &CHECK_ONLY, device, &p, &error);
@@ -217,11 +247,12 @@ static void test_shape(const shape *s, const device_info *device)
     }
     memset(failures, 0, sizeof failures);
     const bool is_large = A.nnz > LARGE;
-    for (int i = 0; i < COUNT(WIDTHS); i++)
-        if (!is_large || WIDTHS[i] <= WIDEST_OF_LARGE)
-            evaluate_labs(&A, device, WIDTHS[i], false, failures);
-    if (is_large) evaluate_labs(&A, device, SWEPT_OF_LARGE, true, failures);
-    for (int i = 0; i < COUNT(SWEPT_WIDTHS) && !is_large; i++)
+    const int *widths = quick ? QUICK_WIDTHS : WIDTHS;
+    for (int i = 0; i < (quick ? COUNT(QUICK_WIDTHS) : COUNT(WIDTHS)); i++)
+        if (!is_large || widths[i] <= (quick ? 1 : WIDEST_OF_LARGE))
+            evaluate_labs(&A, device, widths[i], false, failures);
+    if (is_large && !quick) evaluate_labs(&A, device, SWEPT_OF_LARGE, true, failures);
+    for (int i = 0; i < COUNT(SWEPT_WIDTHS) && !is_large && !quick; i++)
         evaluate_labs(&A, device, SWEPT_WIDTHS[i], true, failures);
     csr_free(&A);
     int i = 0;
@@ -248,6 +279,43 @@ static void test_tensor_core(const contender *c, const device_info *device)
     wrong = extremes_failure(c, device);
     tap_ok(!wrong, "lab%d %s: NaN, infinities and overflow stay in their columns%s%s", c->lab,
            c->name, wrong ? ": " : "", wrong ? wrong : "");
+}
+
+/* A tensor core cuts its sums, so that errors of long ones add up: over the nonzeros of a row, or over the width. */
+static void test_long_sums(const contender *c, const device_info *device)
+{
+    static const struct {
+        const char *spec;
+        int width;
+    } LONG[] = {{"weights:rows=40,cols=4096,sparsity=0.5", 32},
+                {"weights:rows=40,cols=128,sparsity=0.5", 2048}};
+    failure f = {0};
+    for (int i = 0; i < COUNT(LONG) && !f.any; i++) {
+        char spelled[400];
+        csr_matrix A = {0};
+        error_text error;
+        workbench w;
+        problem p = {.operation = c->operation,
+                     .A = &A,
+                     .width = LONG[i].width,
+                     .seed = 1,
+                     .precision = c->precision};
+        f.any = true;
+        snprintf(f.text, sizeof f.text, "%s cannot be made", LONG[i].spec);
+        if (generate(LONG[i].spec, &A, spelled, sizeof spelled, &error) == STATUS_OK &&
+            row_stats_compute(&A, &p.stats, &error) == STATUS_OK &&
+            p.operation->create(&p, &error) == STATUS_OK) {
+            if (workbench_create(&w, &CHECK_ONLY, device, &p, &error) == STATUS_OK) {
+                f = (failure){0};
+                evaluate_sweep(&w, c, &f);
+                workbench_destroy(&w);
+            }
+            p.operation->destroy(&p);
+        }
+        csr_free(&A);
+    }
+    tap_ok(!f.any, "lab%d %s: long sums, not cut too often%s%s", c->lab, c->name, f.any ? ": " : "",
+           f.text);
 }
 
 static void test_prescale(const contender *c)
@@ -281,7 +349,7 @@ static void test_parent(const contender *c)
 
 /* ---- the same bits every time ---------------------------------------------------------------- */
 
-/* What adds up in one order, whichever block comes last: contenders by name, in every precision. */
+/* Contenders that add up in one order, whichever block comes last: by name, in every precision. */
 static const struct {
     const char *name;
     int setting[MAX_TUNABLES];
@@ -304,7 +372,8 @@ static const struct {
     {"sddmm_balanced", {1, 32, 1}, "one huge row"},
     {"sddmm_balanced", {2, 8, 6}, "huge first row"}, /* its columns ascend: six blocks */
     {"sddmm_tiles", {768}, "huge first row"},
-    {"sddmm_tensor_core", {64, 2}, "one huge row"}, /* elements named again */
+    {"sddmm_tensor_core", {64, 0}, "one huge row"}, /* elements named again */
+    {"sddmm_tensor_core", {128, 1}, "one huge row"},
 };
 
 /* Three runs of one plan, and one of a second plan, must agree to the bit. */
@@ -396,13 +465,15 @@ static bool take_shard(const char *text)
     return true;
 }
 
-/* What is tested on no shape of the list. */
+/* Tests all that no shape of the list does. */
 static void test_the_rest(const device_info *device)
 {
     for (const contender *c = contenders(); c; c = c->next)
         if (is_tested(c) && prescale_tunable(c) >= 0) test_prescale(c);
     for (const contender *c = contenders(); c; c = c->next)
         if (is_tested(c) && multiplies_zeros(c)) test_tensor_core(c, device);
+    for (const contender *c = contenders(); c; c = c->next)
+        if (is_tested(c) && c->unit == UNIT_TENSOR_CORES) test_long_sums(c, device);
     for (const contender *c = contenders(); c; c = c->next)
         if (is_tested(c) && c->lab < FIRST_VARIANT) test_parent(c);
     test_repeats(device);
@@ -415,9 +486,13 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         const bool all = strcmp(argv[i], "all") == 0;
         if (take_shard(argv[i])) continue;
+        if (strcmp(argv[i], "quick") == 0) {
+            quick = true;
+            continue;
+        }
         if (!all && (only_lab || strchr(argv[i], '/') || atoi(argv[i]) <= 0)) {
             /* not the last of several labs alone */
-            fprintf(stderr, "usage: matrix [LAB] [all] [K/N]\n");
+            fprintf(stderr, "usage: matrix [LAB] [quick|all] [K/N]\n");
             return STATUS_USAGE;
         }
         if (all)
@@ -431,6 +506,6 @@ int main(int argc, char **argv)
     }
     for (int i = shard - 1; i < NUM_SHAPES; i += shards)
         test_shape(&SHAPES[i], &device);
-    if (shard == shards) test_the_rest(&device);
+    if (shard == shards && !quick) test_the_rest(&device);
     return tap_done();
 }

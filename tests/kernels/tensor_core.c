@@ -114,7 +114,7 @@ static bool look_at(const problem *p, const float *values, int64_t row, int64_t 
 static const float HUGE_NUMBER = 57344; /* 7 * 2^13, in fp16 and bf16; two of it overflow fp16 */
 enum { NAN_COLUMN = 3, INF_COLUMN = 8, HUGE_COLUMN = 18, SPOILT_ROW = 70 };
 
-/* What is wrong with row i of C in one of those columns, or NULL. */
+/* Says what is wrong with row i of C in one of those columns, or NULL. */
 static const char *judge_row(const problem *p, const float *values, const float *C, int64_t row)
 {
     const double largest = precision_format(p->precision)->largest;

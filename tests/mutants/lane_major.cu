@@ -88,7 +88,7 @@ static size_t dense_bytes(const spmm_plan *plan)
     return (size_t)plan->A.rows * plan->A.cols * sizeof(uint16_t);
 }
 
-/* So that blocks have several steps. */
+/* Prepares blocks of several steps. */
 static cudaError_t prepare(spmm_plan *plan)
 {
     const lane_major_shape shape = {.step = 2, .blocks = 3, .ways = 2, .even = true};

@@ -46,9 +46,13 @@ __global__ void sddmm_dense_mutant_kernel(int rows, int cols, int K, const int *
                        x_low[i]);
         for (int i = 0; i < 2; i++)
             split_tf32(feature(Y, cols, K, first_column + g, k + t + i * 4), y_high[i], y_low[i]);
-        if (BUG != ONE_PRODUCT && BUG != LOW_OF_Y_LOST) mma_m16n8k8_tf32(sum, x_high, y_low, sum);
-        if (BUG != ONE_PRODUCT && BUG != LOW_OF_X_LOST) mma_m16n8k8_tf32(sum, x_low, y_high, sum);
-        mma_m16n8k8_tf32(sum, x_high, y_high, sum);
+        /* A tensor core cuts its sums: products begin at zero, and CUDA cores add them up. */
+        float part[4] = {};
+        if (BUG != ONE_PRODUCT && BUG != LOW_OF_Y_LOST) mma_m16n8k8_tf32(part, x_high, y_low, part);
+        if (BUG != ONE_PRODUCT && BUG != LOW_OF_X_LOST) mma_m16n8k8_tf32(part, x_low, y_high, part);
+        mma_m16n8k8_tf32(part, x_high, y_high, part);
+        for (int e = 0; e < 4; e++)
+            sum[e] += part[e];
     }
     for (int e = 0; e < 4; e++)
         tile[g + e / 2 * 8][2 * t + e % 2] = sum[e];

@@ -15,7 +15,7 @@ enum bug {
     OUTPUT_FILLED_ON_DEFAULT_STREAM,
 };
 
-/* Of a plan. */
+/* Stream of a plan. */
 typedef struct own_stream {
     cudaStream_t stream;
     cudaEvent_t before, after;

@@ -1,6 +1,7 @@
 /*
  * tensor.cu - mutants of products on tensor cores (lab 21's row fragments): what is left of fp32 if parts of
- * a number are dropped, and what leaks if zeros are multiplied by rows that nobody refers to.
+ * a number are dropped or sums stay in the tensor core, which cuts them, and what leaks if zeros are multiplied by
+ * rows that nobody refers to.
  */
 #include "mutant.h"
 
@@ -10,6 +11,7 @@
 enum bug {
     HEALTHY_TENSOR,
     HIGH_PARTS_ONLY,
+    SUMS_LEFT_IN_TENSOR_CORE,
     LOW_PART_OF_B_LOST,
     UNUSED_ROW_LEAKS,
     LAST_COLUMNS_LOST,
@@ -62,12 +64,17 @@ __global__ void spmm_tensor_mutant_kernel(int rows, int cols, int N, const int *
             const bool used = users || BUG == UNUSED_ROW_LEAKS;
             cut(used && k < cols && j < N ? B[(size_t)k * N + j] : 0, &b_high[half], &b_low[half]);
         }
+        /* A tensor core cuts its sums: products begin at zero, and CUDA cores add them up. */
+        float part[4] = {};
+        if (BUG == SUMS_LEFT_IN_TENSOR_CORE) memcpy(part, sum, sizeof part);
         if (BUG != HIGH_PARTS_ONLY) {
-            mma_m16n8k8_tf32(sum, a_low, b_low, sum);
-            mma_m16n8k8_tf32(sum, a_low, b_high, sum);
-            if (BUG != LOW_PART_OF_B_LOST) mma_m16n8k8_tf32(sum, a_high, b_low, sum);
+            mma_m16n8k8_tf32(part, a_low, b_low, part);
+            mma_m16n8k8_tf32(part, a_low, b_high, part);
+            if (BUG != LOW_PART_OF_B_LOST) mma_m16n8k8_tf32(part, a_high, b_low, part);
         }
-        mma_m16n8k8_tf32(sum, a_high, b_high, sum);
+        mma_m16n8k8_tf32(part, a_high, b_high, part);
+        for (int e = 0; e < 4; e++)
+            sum[e] = BUG == SUMS_LEFT_IN_TENSOR_CORE ? part[e] : sum[e] + part[e];
     }
     for (int e = 0; e < 4; e++) {
         const int r = row + 8 * (e / 2), c = (int)blockIdx.y * TILE + 2 * t + e % 2;
@@ -87,6 +94,7 @@ static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStre
 
 MUTANT(HEALTHY_TENSOR, NULL)
 MUTANT(HIGH_PARTS_ONLY, "wrong values")
+MUTANT(SUMS_LEFT_IN_TENSOR_CORE, "wrong values")
 MUTANT(LOW_PART_OF_B_LOST, "wrong values")
 MUTANT(UNUSED_ROW_LEAKS, "NaN or infinity computed")
 MUTANT(LAST_COLUMNS_LOST, "wrong values")

@@ -64,7 +64,7 @@ template <bool RIGHT> static void clear(void)
     clear_kernel<RIGHT><<<1, 1>>>(named<float>("C", 38), 38);
 }
 
-/* So far that no memory is there: the launch ends. */
+/* Goes so far that no memory is there: the launch ends. */
 template <bool RIGHT> static __global__ void far_away_kernel(float *C, int row_bytes)
 {
     HERE, C[(RIGHT ? 1 : row_bytes) * threadIdx.x] = 1;
@@ -182,7 +182,7 @@ template <bool RIGHT> static void dynamic_shared(void)
         <<<1, 64, (RIGHT ? 64 : 32) * sizeof(float)>>>(named<float>("C", 64));
 }
 
-/* So little too far that this processor does not notice. */
+/* Goes too far by so little that this processor does not notice. */
 template <bool RIGHT> static __global__ void dynamic_shared_by_one_kernel(float *C, int count)
 {
     extern __shared__ float tile[];

@@ -331,7 +331,7 @@ static void two_launches(void)
     add_kernel<<<1, 64>>>(p, C);
 }
 
-/* What memset and memcpy have written is initialised. */
+/* Reads memory that memset and memcpy have initialised. */
 static __global__ void library_kernel(const int *A, int *C, size_t bytes)
 {
     __shared__ int tile[64];
@@ -361,7 +361,7 @@ static void matrix_rows(void)
     matrix_rows_kernel<<<1, 32>>>(named<unsigned>("C", 32));
 }
 
-/* What was launched before the tracing began has written its array all the same. */
+/* A launch before the tracing began has written its array all the same. */
 static void untraced_before(void)
 {
     int *p, *C = named<int>("C", 64);

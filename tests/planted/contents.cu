@@ -60,7 +60,7 @@ template <bool RIGHT> static void uninitialised_shared(void)
     uninitialised_shared_kernel<RIGHT><<<1, 64>>>(named<float>("C", 64), 60);
 }
 
-/* What the block before has left is arbitrary, too. */
+/* Reads the leftovers of the block before, which are arbitrary, too. */
 template <bool RIGHT> static __global__ void uninitialised_dynamic_kernel(float *C)
 {
     extern __shared__ float sum[];

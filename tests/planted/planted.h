@@ -17,7 +17,7 @@ extern "C" void mark(int *line, int number);
 #define HERE mark(&here_line, __LINE__)
 #define THERE mark(&there_line, __LINE__)
 
-/* What must be found, and where first. */
+/* Bug that must be found, and its first place. */
 struct planted_bug {
     const char *name, *file;
     void (*wrong)(void), (*right)(void);

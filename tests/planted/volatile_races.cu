@@ -112,7 +112,7 @@ template <bool RIGHT> static void volatile_tile(void)
     volatile_tile_kernel<RIGHT><<<1, 64>>>(named<int>("C", 64));
 }
 
-/* What the last block adds up has no fence behind it. */
+/* Adds up, in the last block, numbers that have no fence behind them. */
 template <bool RIGHT>
 static __global__ void volatile_partial_kernel(volatile int *partial, int *ticket, int *C)
 {

@@ -46,7 +46,7 @@ static void phases(int count)
     tap_ok(!memcmp(to, want, sizeof to), "%d phases in a row, parities in turn", count);
 }
 
-/* Of a new barrier, phase -1 has ended, so the other parity does not wait; bytes keep a phase from
+/* Checks a new barrier: phase -1 has ended, so the other parity does not wait; bytes keep a phase from
  * ending although all have arrived; several copies fill up one announcement. */
 __global__ void bytes_kernel(const int *from, int *to)
 {

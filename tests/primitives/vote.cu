@@ -72,7 +72,7 @@ __global__ void votes_kernel(const unsigned *masks, const unsigned *values, unsi
 #endif
 }
 
-/* What the guide says the lane gets. */
+/* Computes the result of a lane by the words of the guide. */
 static void define(unsigned mask, const unsigned *x, int lane, unsigned want[RESULTS])
 {
     memset(want, 0, RESULTS * sizeof *want);

@@ -139,7 +139,7 @@ __global__ void global_async_copy_kernel(const int *in, int *out)
     async_wait_all();
 }
 
-/* What is wrong with a use of a barrier in shared memory, and of a bulk copy. */
+/* Errors in the use of a barrier in shared memory, and of a bulk copy. */
 enum bulk_error {
     NOBODY_MADE_IT,
     TOO_MANY_ARRIVE,

@@ -214,7 +214,7 @@ static void same_number(void)
         tap_skip("needs a say in the next thread's number", "a thread number used again");
 }
 
-/* What one run prints: a hash of mixed_kernel's results, the first and the last thread of
+/* Prints for one run: a hash of mixed_kernel's results, the first and the last thread of
  * order_kernel, how many threads of hasty_kernel read their neighbour's value, and how many OS
  * threads there were. */
 static int child(void)

@@ -47,7 +47,7 @@ static inline void pattern_free(device_csr *d)
     cudaFree((void *)d->d_col_idx);
 }
 
-/* What to keep. */
+/* Selects the elements to keep. */
 static inline bool scattered(int64_t row, int64_t col)
 {
     return (row * 7 + col * 13) % 11 == 3;

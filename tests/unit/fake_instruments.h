@@ -209,7 +209,7 @@ static const prediction fake_prediction = {
     .limit = LIMIT_L2,
 };
 
-/* What is found later on: `profiles` and `findings` of the lists above. */
+/* Sets the findings of later calls: `profiles` and `findings` of the lists above. */
 static inline void fake_set(size_t profiles, size_t findings)
 {
     fake = (fake_instruments){.profiles = fake_kernels,

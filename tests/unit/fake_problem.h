@@ -71,7 +71,7 @@ static inline void fake_destroy(fake_problem *f)
     free(f->length);
 }
 
-/* What the harness fills outputs with before a run: NaN with every bit set. */
+/* Returns the number that the harness fills outputs with before a run: NaN with every bit set. */
 static inline float fill_pattern(void)
 {
     float x;

@@ -41,7 +41,7 @@ static void memory(void **state)
     /* Warm: what is read beyond L2, too. */
     assert_bound(&l, (least_work){.read_bytes = 1400, .write_bytes = 1200}, true, 150);
     assert_bound(&l, (least_work){.read_bytes = 1400, .write_bytes = 900}, true, 100);
-    /* Of an L2 of unknown size nothing is certain but that cold reads come from memory. */
+    /* For an L2 of unknown size nothing is certain but that cold reads come from memory. */
     l.l2_bytes = l.num_gather = 0;
     assert_bound(&l, (least_work){.read_bytes = 400, .write_bytes = 1e9}, false, 100);
     assert_bound(&l, (least_work){.read_bytes = 1e9, .write_bytes = 1e9}, true, NAN);
@@ -115,7 +115,7 @@ static const char NEW[] =
     "2,spmm,0,cuBLAS SGEMM (dense),fp32,80,50,600,20,5,,cold,0.002,2.5,0.00425,2.125,,ok,\n"
     "2,spmm,3,shared_tiles,fp32,99,50,600,20,5,,cold,,,,,,skip,no\n";
 
-/* What becomes of `text`; the caller frees it. */
+/* Converts `text`; the caller frees the result. */
 static char *converted(const char *text, enum status expected)
 {
     char *to = NULL;
@@ -146,7 +146,7 @@ static void old_rows(void **state)
 
 /* ---- committed rows -------------------------------------------------------------------------- */
 
-/* What limits may err by: they are measured like everything else. */
+/* Error that limits may have: they are measured like everything else. */
 static const double MOST = 1.02;
 
 /* Counts the rows of a file that have a bound; fails on one below it. */
@@ -181,7 +181,7 @@ static size_t check_rows(const char *path, const machine_limits *l)
     return checked;
 }
 
-/* Of every device, those of the log too. */
+/* Reads rows of every device, those of the log too. */
 static void no_row_is_below_its_bound(void **state)
 {
     (void)state;

@@ -247,7 +247,7 @@ static void text_is_cached(void **state)
     assert_null(changed.mapping);
     csr_free(&changed);
 
-    /* So do other bytes of the same number with the old time, as `cp -p` leaves them. */
+    /* Other bytes of the same number, with the old time as `cp -p` leaves it, count as changed as well. */
     struct stat before;
     assert_int_equal(stat(fixture_path("list.txt"), &before), 0);
     write_list("list.txt", 1);

@@ -171,7 +171,7 @@ static void files_and_generators(void **state)
     assert_fails(NULL, NULL, "the bundled sample is not here");
 }
 
-/* What is there but cannot be read is no unknown name: the reader says what is wrong with it. */
+/* A file that is there but cannot be read is no unknown name: the reader says what is wrong with it. */
 static void what_is_no_file(void **state)
 {
     (void)state;

@@ -250,7 +250,7 @@ static void explain_by_parity(const problem *p, int which, int64_t row, int64_t 
     snprintf(text, bytes, "%s", place % 2 ? "odd" : "even");
 }
 
-/* What the operation says stands behind the rest, if it says the same of all that it is asked about. */
+/* The operation's reason stands behind the rest, if it says the same of all that it is asked about. */
 static void the_operation_explains(void **state)
 {
     (void)state;

@@ -11,7 +11,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-/* What lies in a folder besides "." and "..". */
+/* Counts the files in a folder besides "." and "..". */
 static int files_in(const char *name)
 {
     int count = -2;

@@ -96,7 +96,7 @@ static void names_are_different(void **state)
         assert_true(strstr(all.entry[i].stand_in, ",seed=") != NULL);
 }
 
-/* What a set filters by are whole words of the names. */
+/* Sets filter by whole words of the names. */
 static void words_choose_members(void **state)
 {
     (void)state;

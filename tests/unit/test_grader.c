@@ -1,4 +1,4 @@
-/* What the grader makes of rubrics, targets, answers and points. Its runners are tested by tests/cheats and
+/* Tests of the grader's rubrics, targets, answers and points. Its runners are tested by tests/cheats and
  * tests/cli/grade.bats. */
 #include "fixture.h"
 #include "grader/channel.h"
@@ -322,7 +322,7 @@ static void open_bench(bench *b, const char *operation, int width)
         STATUS_OK);
 }
 
-/* What a slot has of its own is what differs from side to side: the dense inputs, and the outputs. */
+/* Slots of a batch hold all that differs from side to side: the dense inputs, and the outputs. */
 static void test_slots_of_a_batch_are_as_many_as_asked_for(void **state)
 {
     (void)state;
@@ -440,7 +440,7 @@ static void *set_flag(void *flag)
     return NULL;
 }
 
-/* What a process behind the filter finds: the number of the first surprise, 0 for none. */
+/* Looks around behind the filter: returns the number of the first surprise, 0 for none. */
 static int look_around(void)
 {
     pthread_t thread;

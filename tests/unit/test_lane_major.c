@@ -168,7 +168,7 @@ static int64_t first_of(const lane_major *m, int block)
     return (int64_t)m->groups * m->quads * block / m->shape.blocks;
 }
 
-/* What it has of a group that began in another block comes last, and it knows where that was if it ends here. */
+/* Reads a block. Words of a group that began in another block come last; the block knows where, if the group ends here. */
 static void read_block(const reading *r, int block)
 {
     const lane_major *m = r->m;
@@ -245,7 +245,7 @@ static void nothing_in_nothing(void **state)
     check(make(0, 0, .5, 1));
 }
 
-/* What the banks of a step differ by is what is lost: as much as the formula says, and no more. */
+/* The loss is the difference between the banks of a step: as much as the formula says, and no more. */
 static void bytes_are_as_the_formula_expects(void **state)
 {
     (void)state;

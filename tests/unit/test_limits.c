@@ -140,7 +140,7 @@ static void no_place_to_save(void **state)
 
 /* ---- those committed with the project -------------------------------------------------------- */
 
-/* What this program does when it runs as a copy of itself in a project of the test's own. */
+/* Acts as a copy of this program in a project of the test's own. */
 static int load_committed(void)
 {
     machine_limits l;

@@ -123,7 +123,7 @@ static void partitions_copy(void **state)
     assert_true(end().dram_read_bytes > 60 * MB);
 }
 
-/* What is dirty when the launch ends stays in L2, and is not counted. */
+/* Dirty lines stay in L2 when the launch ends, and are not counted. */
 static void stores_stay_in_l2_while_they_fit(void **state)
 {
     (void)state;

@@ -120,7 +120,7 @@ static void dataset_and_widths(void **state)
     assert_int_equal(o.widths[0], 9);
 }
 
-/* What is asked for stays; the weights of language models change the rest. */
+/* Options given stay; the weights of language models change the rest. */
 static void defaults_follow_the_dataset(void **state)
 {
     (void)state;

@@ -107,7 +107,7 @@ static void described(void **state)
     assert_true(precision_round(PRECISION_BF16, 0.1f) == 0.10009765625f);
 }
 
-/* What was never written is recognised in every precision. */
+/* Numbers that were never written are recognised in every precision. */
 static void the_fill_pattern_stays(void **state)
 {
     (void)state;

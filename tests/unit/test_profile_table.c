@@ -14,7 +14,7 @@
 
 static inspection inspected;
 
-/* What prints[...] writes; valid until the next call. */
+/* Text that prints[...] writes; valid until the next call. */
 static char text[16384];
 static FILE *begin_text(void)
 {
@@ -114,7 +114,7 @@ static void one_contender(void **state)
                 "\n");
 }
 
-/* What prepare does is shown whole where it is more than run. */
+/* Kernels of prepare are shown whole where they are more than run. */
 static void heavy_prepare(void **state)
 {
     (void)state;
@@ -214,7 +214,7 @@ static void step_by_step(void **state)
     assert_text("");
 }
 
-/* What takes several tables is dealt out evenly; no line ends in blanks. */
+/* Several tables share the columns evenly; no line ends in blanks. */
 static void many_steps(void **state)
 {
     (void)state;

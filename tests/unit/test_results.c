@@ -120,7 +120,7 @@ static void l2_of_the_device(void **state)
     assert_float_equal(make_row(&out, TUNING, &l).bound_ms, 1e-3, 1e-12);
 }
 
-/* What was not measured, or not even chosen, is empty. */
+/* Cells that were not measured, or not even chosen, are empty. */
 static void failures_have_no_numbers(void **state)
 {
     (void)state;

@@ -115,7 +115,7 @@ static float product_of_tf32(int n, const float *x, const float *y)
     return (float)sum;
 }
 
-/* Of 32 columns all would have to pass for the fault to go unseen. */
+/* All of 32 columns would have to pass for the fault to go unseen. */
 static void wrong_sums_fail(void **state)
 {
     (void)state;

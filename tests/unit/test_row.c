@@ -165,7 +165,7 @@ static const char SAMPLE_JSON[] = "\n    {\n"
                                   "      \"num_findings\": null\n"
                                   "    }";
 
-/* What `write` makes of the rows; the caller frees it. */
+/* Returns the text that `write` makes of the rows; the caller frees it. */
 static char *written(void (*write)(FILE *, const row *, size_t), const row *rows, size_t count)
 {
     char *text = NULL;

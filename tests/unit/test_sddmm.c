@@ -784,7 +784,7 @@ static void tunables_are_chosen(void **state)
     assert_true(tuning[0] == 2 && tuning[1] == 16);
 }
 
-/* What a run of the recording contender was given. */
+/* Arguments of a run of the recording contender. */
 static struct {
     const sddmm_plan *plan;
     const void *X, *Y;

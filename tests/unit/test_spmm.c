@@ -572,7 +572,7 @@ static void narrow_inputs(void **state)
         }
 }
 
-/* What lies within the bound: the sum in fp32, rounded once. What does not: a sum that is rounded to
+/* Within the bound lies the sum in fp32, rounded once. Beyond it lies a sum that is rounded to
  * 16 bits after each term, or one with a term forgotten. */
 static void narrow_bound(void **state)
 {

@@ -224,7 +224,7 @@ static void one_run(void **state)
     assert_true(t.iqr_ms == 0);
 }
 
-/* What precedes a run (the head start of the host) is not in its time. */
+/* The head start of the host, which precedes a run, is not in its time. */
 static void steady_runs(void **state)
 {
     (void)state;
@@ -276,7 +276,7 @@ static void slow_runs(void **state)
 
 /* ---- what is made of them -------------------------------------------------------------------- */
 
-/* Of 20, 40, 60 and 80 ms, in whatever order: the median is 50 and the quartiles are 35 and 65. The
+/* Times are 20, 40, 60 and 80 ms, in any order: the median is 50 and the quartiles are 35 and 65. The
  * slack is for a machine that does something else just when a run begins. */
 static void median_and_quartiles(void **state)
 {

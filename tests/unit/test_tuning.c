@@ -197,7 +197,7 @@ static void measuring_wrong_kernels(void **state)
     assert_int_equal(access(fixture_path("cache/spmm-lab/tuning.tsv"), F_OK), -1);
 }
 
-/* Of a short list the contender's own choice comes first, and --set holds for all. */
+/* In a short list the contender's own choice comes first, and --set holds for all. */
 static void measuring_a_short_list(void **state)
 {
     (void)state;
@@ -367,7 +367,7 @@ static void another_build_recalls_nothing(void **state)
     assert_int_equal(system(command), 0);
 }
 
-/* What the copy does: 0 if it recalls the same problem's tuning. */
+/* Runs as the copy: 0 if it recalls the same problem's tuning. */
 static int recall_in_copy(void)
 {
     void *state = NULL;

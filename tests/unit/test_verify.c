@@ -285,7 +285,7 @@ static void recomputed_or_stored(void **state)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* What would take more than half of the memory is not kept. */
+/* References that would take more than half of the memory are not kept. */
 static void large_references_are_not_stored(void **state)
 {
     (void)state;

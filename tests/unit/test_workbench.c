@@ -48,7 +48,7 @@ static int free_problem(void **state)
 
 /* ---- contenders ------------------------------------------------------------------------------ */
 
-/* What goes wrong, beside the right result. */
+/* Faults, beside the right result. */
 enum fault {
     NONE,
     WRITES_NOTHING,
@@ -385,7 +385,7 @@ static void modifies_inputs(void **state)
     assert_fails(MODIFIES_COLUMNS, &CHECK, "modified its input A.col_idx");
 }
 
-/* What one contender broke is mended before the next: nobody is blamed for another's fault. */
+/* Damage of one contender is mended before the next: nobody is blamed for another's fault. */
 static void next_contender_is_not_blamed(void **state)
 {
     (void)state;

@@ -10,7 +10,7 @@
 
 #ifdef __cplusplus
 
-/* What a .cu may use without including anything. */
+/* Headers that a .cu may use without including them. */
 #include <assert.h>
 #include <initializer_list>
 #include <math.h>

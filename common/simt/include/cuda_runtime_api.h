@@ -87,7 +87,7 @@ const char *cudaGetErrorString(cudaError_t error);
  * block, thread and source line. "" if no kernel has failed yet. Not part of CUDA. */
 const char *simt_last_report(void);
 
-/* What host code may do with device memory from now on. Here it lies within its reach, as on a GPU
+/* Rights of host code to device memory from now on. Here it lies within its reach, as on a GPU
  * it does not: with SIMT_HOST_COPIES it faults there, too, for an mprotect per array and launch. With
  * SIMT_HOST_NOTHING copies between host and device fail with cudaErrorNotPermitted. Not part of CUDA. */
 enum simt_host_access { SIMT_HOST_EVERYTHING, SIMT_HOST_COPIES, SIMT_HOST_NOTHING };

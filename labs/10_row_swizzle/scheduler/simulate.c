@@ -66,7 +66,7 @@ static int next_to_finish(const sm_state *sm, int sms)
     return first;
 }
 
-/* Of the row at position i. */
+/* Returns the work of the row at position i. */
 static double row_work(const scheduler_model *m, const int64_t *row_length, const int *order,
                        int64_t i)
 {

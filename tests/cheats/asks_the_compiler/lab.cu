@@ -1,4 +1,4 @@
-/* What only a compiler of traced programs does: nothing is named that a search finds. */
+/* Asks for a macro that only a compiler of traced programs defines: a search finds no such name. */
 /* clang-format off */
 #include "honest.h"
 #include "ops/spmm.h"

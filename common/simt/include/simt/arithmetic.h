@@ -150,7 +150,7 @@ SIMT_INLINE unsigned __dp4a(unsigned a, unsigned b, unsigned c)
 SIMT_MIN_MAX_SIGNS(int)
 SIMT_MIN_MAX_SIGNS(long)
 SIMT_MIN_MAX_SIGNS(long long)
-/* Of a number and a NaN, the number. */
+/* Returns the number, where the other is a NaN. */
 SIMT_INLINE float min(float a, float b)
 {
     return fminf(a, b);

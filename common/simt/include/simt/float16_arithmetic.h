@@ -55,7 +55,7 @@ template <simt_float16 H> SIMT_INLINE bool __hisnan(H a)
     return (float)a != (float)a;
 }
 
-/* Of a number and a NaN, the number; +0 is above -0. */
+/* Returns the number, where the other is a NaN; +0 is above -0. */
 template <simt_float16 H> SIMT_INLINE H __hmax(H a, H b)
 {
     if ((float)a == (float)b) return simt_raw(a) & 0x8000 ? b : a;

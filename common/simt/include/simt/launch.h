@@ -30,7 +30,7 @@
 #define __grid_constant__
 #define __align__(bytes) __attribute__((aligned(bytes)))
 
-/* What `#pragma unroll` becomes. In a traced program the loop has to be unrolled where nvcc does
+/* Replaces `#pragma unroll`. In a traced program the loop has to be unrolled where nvcc does
  * it: what its rounds have in common is then read once, as on the GPU. In others it would only make
  * the code longer. */
 #ifdef SIMT_TRACED

@@ -1,0 +1,222 @@
+/*
+ * values.c - single numbers of the report, and of whoever asks: rows value speedup of=lab5 over=default spmm.csv
+ */
+#include "rows/study.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *opt(const study *s, const char *name)
+{
+    return option(s->request, name, "");
+}
+
+static bool asks(const study *s, const char *stat)
+{
+    return !strcmp(opt(s, "stat"), stat);
+}
+
+/* Ends the program where fewer cases than option `need` were measured: then they say nothing yet. */
+static void check_need(const study *s, long cases)
+{
+    const long need = atol(opt(s, "need"));
+    if (cases < need)
+        refuse(STATUS_DATASET, "only %ld of %ld cases; make bench PLAN=%s measures them", cases,
+               need, s->plan);
+}
+
+/* One number of a comparison. Options: of, over, stat (geomean, least, most, ahead, or percent: of the cases,
+ * ahead), need (the number of cases that it takes to say anything). */
+static void speedup(study *s)
+{
+    const mean m = compare_on(s, opt(s, "of"), opt(s, "over"), "", "").ratio;
+    if (!m.count) nothing(s, "%s beside %s", opt(s, "of"), opt(s, "over"));
+    check_need(s, m.count);
+    if (asks(s, "ahead"))
+        fprintf(out, "%ld of %ld\n", m.ahead, m.count);
+    else if (asks(s, "percent"))
+        fprintf(out, "%.0f %%\n", 100.0 * (double)m.ahead / (double)m.count);
+    else
+        fprintf(out, "%.2f\n", asks(s, "least") ? m.least : asks(s, "most") ? m.most : mean_of(&m));
+}
+
+/* The time of an operation over that of another, on the same matrix at the same width. Options: of and op, over
+ * and other (a lab of each operation), stat (geomean, most), need. */
+static void beside(study *s)
+{
+    mean m = {0};
+    for (long i = 0; i < s->problems; i++) {
+        const problem *p = &s->problem[i], *twin = twin_of(s, p, opt(s, "other"));
+        if (strcmp(p->operation, opt(s, "op")) || !time_of(s, p, opt(s, "of")) ||
+            !time_of(s, twin, opt(s, "over")))
+            continue;
+        mean_add(&m, time_of(s, p, opt(s, "of")) / time_of(s, twin, opt(s, "over")));
+    }
+    if (!m.count) nothing(s, "%s beside %s", opt(s, "op"), opt(s, "other"));
+    check_need(s, m.count);
+    fprintf(out, "%.2f\n", asks(s, "most") ? m.most : mean_of(&m));
+}
+
+/* The nearest that a product comes to its bound, the least time that is possible (common/results/bound.h): in per
+ * cent of the time. Options: of. */
+static void bound(study *s)
+{
+    double most = 0;
+    for (long i = 0; i < s->problems; i++) {
+        const timing *t = timing_of(s, &s->problem[i], opt(s, "of"));
+        if (t && strtod(t->bound_share, NULL) > most) most = strtod(t->bound_share, NULL);
+    }
+    if (!most) nothing(s, "%s with a bound (make limits, scripts/rows-to-schema-2)", opt(s, "of"));
+    fprintf(out, "%.0f %%\n", 100 * most);
+}
+
+/* A choice beside what could have been: the share of the fastest one's speed, in per cent. Options: of, among
+ * (labs besides, as in 5,6,7; all that are known otherwise), stat (geomean, least). */
+static void chosen(study *s)
+{
+    const char *among = opt(s, "among");
+    size_t count;
+    mean share = {0};
+    for (int lab = 1; !*opt(s, "among") && lab <= s->last_lab; lab++)
+        if (is_known(s, text("lab%d", lab))) among = text("%s%s%d", among, *among ? "," : "", lab);
+    char **rival = parts_of(among, ',', &count);
+    for (long i = 0; i < s->problems; i++) {
+        const double own = time_of(s, &s->problem[i], opt(s, "of"));
+        double fastest = own;
+        if (!own) continue;
+        for (size_t k = 0; k < count; k++) {
+            const double ms = time_of(s, &s->problem[i], text("lab%s", rival[k]));
+            if (ms && ms < fastest) fastest = ms;
+        }
+        mean_add(&share, fastest / own);
+    }
+    if (!share.count) nothing(s, "%s", opt(s, "of"));
+    fprintf(out, "%.1f %%\n", 100 * (asks(s, "least") ? share.least : mean_of(&share)));
+}
+
+/* The least sparsity from which on `of` is ahead of `over` on every problem, in per cent. */
+static void crossover(study *s)
+{
+    const char *of = opt(s, "of"), *over = opt(s, "over");
+    double behind = 0, from_here = 0;
+    long seen = 0;
+    bool found = false;
+    for (int pass = 0; pass < 2; pass++)
+        for (long i = 0; i < s->problems; i++) {
+            const problem *p = &s->problem[i];
+            const double own = time_of(s, p, of), other = time_of(s, p, over);
+            const double sparsity = 100 * (1 - p->density);
+            if (!own || !other) continue;
+            seen++;
+            if (pass == 0 && own >= other && sparsity > behind) behind = sparsity;
+            if (pass == 1 && sparsity > behind && (!found || sparsity < from_here)) {
+                from_here = sparsity;
+                found = true;
+            }
+        }
+    if (!seen) nothing(s, "%s beside %s", of, over);
+    fprintf(out, "%s\n", found ? text("%.0f %%", from_here) : "nowhere");
+}
+
+/* The number of cases in which a product takes at most `factor` times the gather limit, as the harness has it in
+ * the column gather_share (common/results/bound.h). Options: of, factor. */
+static void gather(study *s)
+{
+    long cases = 0, near = 0;
+    for (long i = 0; i < s->problems; i++) {
+        if (!time_of(s, &s->problem[i], opt(s, "of"))) continue;
+        const char *share = timing_of(s, &s->problem[i], opt(s, "of"))->gather_share;
+        if (!*share) nothing(s, "%s with a gather_share (scripts/rows-to-schema-2)", opt(s, "of"));
+        cases++;
+        near += strtod(share, NULL) * strtod(opt(s, "factor"), NULL) >= 1;
+    }
+    if (!cases) nothing(s, "%s", opt(s, "of"));
+    fprintf(out, "%ld of %ld\n", near, cases);
+}
+
+/* A measured limit of the machine, in its unit of limits.tsv. Options: name. */
+static void limit(study *s)
+{
+    const double *value = numbers_find(&s->limit, opt(s, "name"));
+    if (!value) nothing(s, "%s (make limits)", opt(s, "name"));
+    fprintf(out, "%.1f\n", *value);
+}
+
+/* The highest rate of a lab on any problem, in per cent of the machine's fp32 peak. Options: of. */
+static void peak(study *s)
+{
+    const double *fp32 = numbers_find(&s->limit, "fp32_gflops");
+    double highest = 0;
+    for (long i = 0; i < s->problems; i++) {
+        const timing *t = timing_of(s, &s->problem[i], opt(s, "of"));
+        if (t && t->gflops > highest) highest = t->gflops;
+    }
+    if (!highest || !fp32 || !*fp32) nothing(s, "%s and limits.tsv", opt(s, "of"));
+    fprintf(out, "%.1f %%\n", 100 * highest / *fp32);
+}
+
+/* A number of report/published.tsv. Options: experiment, on (a matrix; geomean), N, setting, quantity; over: the
+ * setting's time over that of another setting. */
+static void published(study *s)
+{
+    const char *on = option(s->request, "on", "geomean"), *over = opt(s, "over");
+    const char *place = text("%s" KEY "%s" KEY "%s", opt(s, "experiment"), on, opt(s, "N"));
+    const char *value =
+        texts_find(&s->published, text("%s" KEY "%s" KEY "%s", place, opt(s, "setting"),
+                                       *over ? "time_s" : opt(s, "quantity")));
+    const char *other = texts_find(&s->published, text("%s" KEY "%s" KEY "time_s", place, over));
+    if (value && *value && *over && other)
+        value = text("%.2f", strtod(value, NULL) / strtod(other, NULL));
+    if (!value || !*value)
+        refuse(STATUS_DATASET, "published.tsv has no %s of %s, N = %s, %s", opt(s, "experiment"),
+               on, opt(s, "N"), opt(s, "setting"));
+    fprintf(out, "%s\n", value);
+}
+
+/* The rule of a lab beside the fastest setting, in per cent. Options: lab, stat (geomean, least). */
+static void rule(study *s)
+{
+    const char *least_at;
+    const mean share = judge_rule(s, &least_at);
+    if (!share.count) nothing(s, "lab %s as its rule chooses, and with --sweep", opt(s, "lab"));
+    fprintf(out, "%.1f %%\n", 100 * (asks(s, "least") ? share.least : mean_of(&share)));
+}
+
+/* The number of rows in which a column has a value. Options: column, value, skip (a value that is not counted). */
+static void share(study *s)
+{
+    long all = 0, found = 0;
+    for (int f = 0; f < s->files; f++)
+        for (long row = 0; row < s->file[f]->count; row++) {
+            const char *cell = get((row_of){s->file[f], row}, opt(s, "column"));
+            if (!strcmp(cell, opt(s, "skip"))) continue;
+            all++;
+            found += !strcmp(cell, opt(s, "value"));
+        }
+    if (!all) nothing(s, "%s", opt(s, "column"));
+    fprintf(out, "%ld of %ld\n", found, all);
+}
+
+/* A time in us. Options: of, only and N so that they leave one problem. */
+static void time_value(study *s)
+{
+    const double ms = s->problems == 1 ? time_of(s, &s->problem[0], opt(s, "of")) : 0;
+    if (!ms) nothing(s, "%s on %s at N = %s", opt(s, "of"), opt(s, "only"), opt(s, "N"));
+    fprintf(out, "%s\n", us(ms));
+}
+
+const calculation VALUES[] = {
+    {"beside", "of op over other stat need", true, beside},
+    {"bound", "of", true, bound},
+    {"chosen", "of among stat", true, chosen},
+    {"crossover", "of over", true, crossover},
+    {"gather", "of factor", true, gather},
+    {"limit", "name", false, limit},
+    {"peak", "of", true, peak},
+    {"published", "experiment on setting quantity over", false, published},
+    {"rule", "lab stat", true, rule},
+    {"share", "column value skip", false, share},
+    {"speedup", "of over stat need", true, speedup},
+    {"time", "of", true, time_value},
+    {NULL, NULL, false, NULL},
+};
