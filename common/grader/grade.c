@@ -18,6 +18,7 @@
 #include "grader/test_inputs.h"
 #include "harness/device.h"
 #include "harness/instruments.h"
+#include "harness/progress.h"
 
 #include <limits.h>
 #include <math.h>
@@ -151,16 +152,23 @@ static enum status run_tests(const attempt *a, scores *s, error_text *error)
 {
     found built;
     bool out_of_time[PROGRAMS] = {false};
+    progress_show(0, s->rubric->num_tests, "compiling the submission");
     enum status status = attempt_build(a, &built, error);
+    progress_clear();
     if (status == STATUS_OK && built.share == 1 && device_keeps_time())
         status = see_device(a, error);
     const int count = s->rubric->num_tests;
+    int tried = 0;
     /* Twice through the list: times come last, wherever they stand, for a wrong result has none. */
     for (int k = 0; k < 2 * count && status == STATUS_OK; k++) {
         const int i = k % count;
         const test *t = &s->rubric->tests[i];
         if ((t->kind == TEST_TIME) != (k >= count)) continue;
+        char title[600];
+        test_title(t, title, sizeof title);
+        progress_show(tried++, count, title);
         const found f = try_test(a, t, &built, out_of_time, s);
+        progress_clear();
         status = score(s, i, f.share, error, "%s", f.text);
     }
     return status;
@@ -189,6 +197,7 @@ static enum status grade(attempt *a, const char *json, const char *wish, const c
     status = scores_open(&s, &p, json, title, confine_text(), error);
     if (status == STATUS_OK) {
         printf("%s, %s\nconfined by %s\n", title, a->submission, s.walls);
+        fflush(stdout); /* before minutes of work */
         status = run_tests(a, &s, error);
     }
     if (!wish) attempt_remove_work(work);

@@ -195,6 +195,15 @@ unreadable() {
 
 # ---- what a submission earns ---------------------------------------------------------------------
 
+@test "grade: on a terminal each test is named before it begins" {
+    script -qefc true /dev/null </dev/null >/dev/null 2>&1 || skip "script(1) makes no terminal here"
+    take_lab1
+    script -qefc "$OUT/grade 1 $mine --rubric $small --json $json" /dev/null </dev/null | tr '\r' '\n' >"$BATS_TEST_TMPDIR/said"
+    grep -E '^\[ +\] 0/8 compiling the submission *$' "$BATS_TEST_TMPDIR/said"
+    grep -E '^\[=* *\] 1/8 correct ' "$BATS_TEST_TMPDIR/said"
+    [ "$(grep -cE '^ *[0-9.]+/[0-9]+ +[a-z]+ ' "$BATS_TEST_TMPDIR/said")" -eq 6 ]
+}
+
 @test "grade: no lab's solution is refused for what it asks the linker for" {
     local lab kinds source objects=$BATS_TEST_TMPDIR/tree/build/simt texts=()
     for source in labs/*/*.cu; do
