@@ -34,6 +34,8 @@ const command COMMANDS[] = {
      run_choices, 2, 2, "lab"},
     {"predictions", "[summary=1] COUNTED.csv MEASURED.csv", "estimates beside measured times",
      run_predictions, 2, 2, "summary"},
+    {"plot", "[X=COLUMN] [Y=COLUMN] [term=svg] FILE...", "a picture, as a program for gnuplot", run_plot, 1,
+     -1, "X Y who only N term to columns lines"},
     {"traces", "[budget=MILLIONS] [folder=FOLDER] MEASURED.csv",
      "the cases that are traced on the CPU", run_traces, 1, 1, "budget folder"},
     {"counters", "CPU.tsv NCU.csv", "counts of the CPU backend beside ncu's", run_counters, 2, 2,
