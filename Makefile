@@ -7,6 +7,10 @@
 .SUFFIXES:
 .SECONDARY:
 MAKEFLAGS += --no-builtin-rules
+# On all cores, unless -j says otherwise.
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += -j$(shell nproc)
+endif
 
 -include local.mk
 include config.mk
@@ -24,7 +28,7 @@ include mk/tests.mk   # programs of tests
 
 ##@ Build
 
-.PHONY: help all programs test check-format format clean data diff FORCE
+.PHONY: help all programs test test-all test-programs check-format format clean data diff FORCE
 
 help: ## Show this help
 	@awk -f scripts/help.awk $(filter-out %.d,$(MAKEFILE_LIST))
@@ -44,8 +48,13 @@ labstat: $(OUT)/labstat $(BUILD)/backend
 
 ##@ Check
 
-test: all $(TEST_PROGRAMS) ## Run every test; ends with "N passed, N failed, N skipped"
-	$(Q)OUT='$(OUT)' BACKEND='$(BACKEND)' scripts/run-tests $(TEST_PROGRAMS)
+test-programs: all $(TEST_PROGRAMS)
+
+test: test-programs ## Run the tests that take minutes; ends with "N passed, N failed, N skipped"
+	$(Q)OUT='$(OUT)' BACKEND='$(BACKEND)' scripts/run-tests quick $(TEST_PROGRAMS)
+
+test-all: test-programs ## Run every test: all settings of all labs, cheats, and the build for GPUs
+	$(Q)OUT='$(OUT)' BACKEND='$(BACKEND)' scripts/run-tests all $(TEST_PROGRAMS)
 
 check-format: ## Verify the format of C and CUDA files and lint the shell scripts
 	$(Q)scripts/check-format

@@ -5,7 +5,7 @@ ATTACK_RUN := $(ATTACK_BUILD)/simt/tests/attack/run
 ATTACK_SOURCES := $(filter-out tests/attack/starve.c tests/attack/planted.c,$(wildcard tests/attack/*.c))
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 
-.PHONY: attack attack-check test-all
+.PHONY: attack attack-check
 
 # In the sanitized build; starve.so belongs to the plain one, whose programs are starved.
 $(OUT)/tests/attack/run: $(call object,$(ATTACK_SOURCES) common/grader/rubric.c) $(COMMON)
@@ -37,5 +37,3 @@ attack: attack-ready ## Attack the suite at random: make attack MINUTES=20 [SEED
 
 attack-check: attack-ready ## Hold the attack against planted bugs, and try it briefly
 	$(Q)OUT='$(OUT)' SANITIZED='$(ATTACK_BUILD)/simt' bats tests/attack/attack.bats
-
-test-all: test $(if $(filter simt,$(BACKEND)),attack-check) ## Run every test, and a short attack: what takes longer than `make test`

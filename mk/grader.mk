@@ -20,7 +20,7 @@ GRADE_NEEDS = $(OUT)/grade $(OUT)/grader/lab$(LAB) $(if $(TWINS),$(OUT)/traced/g
 OF_GPU = $(if $(filter cuda,$(BACKEND)),--arch '$(ARCHS)' --cuda-home '$(CUDA_HOME)')
 
 ifeq ($(BACKEND),simt)
-test: $(OUT)/grade $(foreach n,$(TESTED),$(OUT)/grader/lab$(n) $(OUT)/traced/grader/lab$(n))
+test-programs: $(OUT)/grade $(foreach n,$(TESTED),$(OUT)/grader/lab$(n) $(OUT)/traced/grader/lab$(n))
 endif
 
 # A knob's value as one word of a shell, whatever its characters: folders have the names that students gave them.
@@ -32,10 +32,19 @@ as_given = '$(subst ','\'',$(value $(1)))'
 
 ##@ Course staff
 
-.PHONY: starter grade grade-ready grade-all calibrate new-lab
+.PHONY: starter autograder release grade grade-ready grade-all calibrate new-lab
+
+# OUT as the user gives it: a folder or a file to make, not where programs are built.
+ASKED = '$(if $(findstring command,$(origin OUT)),$(OUT))'
 
 starter: ## Make the students' tree: make starter OUT=dir
-	$(Q)scripts/starter '$(if $(findstring command,$(origin OUT)),$(OUT))'
+	$(Q)scripts/starter $(ASKED)
+
+autograder: ## Make what Gradescope takes: make autograder LAB=3 OUT=autograder.zip
+	$(Q)scripts/autograder '$(LAB)' $(ASKED)
+
+release: ## Make the archive of the sources: make release [OUT=file.tar.gz]
+	$(Q)scripts/release $(ASKED)
 
 grade: $(if $(LAB),$(GRADE_NEEDS)) ## Grade a submission: make grade LAB=3 SUBMISSION=dir [RESULTS=results.json]
 	$(Q)$(if $(and $(LAB),$(value SUBMISSION)),,$(error grade: which lab and whose? (make grade LAB=3 SUBMISSION=dir)))
@@ -57,7 +66,9 @@ new-lab: ## Make a folder for a new lab: make new-lab NAME=42_my_idea [OP=sddmm]
 # ---- the programs ------------------------------------------------------------------------------
 # common/grader links no lab, and a runner of one lab links nothing of the grader.
 
-RUNNER_SOURCES := $(addprefix common/grader/,runner.c copies.c seccomp.c channel.c fingerprint.c fingerprint.cu)
+# CUDA's driver needs more calls than can be listed: there is no filter on a GPU.
+SECCOMP := $(if $(filter simt,$(BACKEND)),seccomp.c)
+RUNNER_SOURCES := $(addprefix common/grader/,runner.c copies.c $(SECCOMP) channel.c fingerprint.c fingerprint.cu)
 GRADE_MAINS := $(addprefix common/grader/,grade.c calibrate.c)
 GRADE_SOURCES := $(filter-out $(GRADE_MAINS) $(addprefix common/grader/,runner.c copies.c seccomp.c),\
                  $(wildcard common/grader/*.c))
@@ -67,7 +78,11 @@ TRACED_RUNNER := $(call object,$(RUNNER_SOURCES)) $(TRACED_COMMON)
 $(patsubst common/grader/%.c,$(OUT)/%,$(GRADE_MAINS)): $(OUT)/%: $(OUT)/common/grader/%.c.o $(call object,$(GRADE_SOURCES)) $(COMMON)
 	$(link)
 $(OUT)/common/grader/grade.c.o: private CFLAGS_ALL += -DBUILD_FOLDER='"$(BUILD)"'
-$(OUT)/tests/unit/test_grader: $(call object,$(GRADE_SOURCES) common/grader/seccomp.c)
+$(OUT)/tests/unit/test_grader: $(call object,$(GRADE_SOURCES) $(SECCOMP:%=common/grader/%))
+ifneq ($(SECCOMP),)
+$(OUT)/grader/lab% $(OUT)/traced/grader/lab% $(WORK)/runner/plain $(WORK)/runner/traced $(OUT)/tests/unit/test_grader: \
+	private LDLIBS_ALL += -lseccomp
+endif
 
 # Labs that write to the channel themselves, in a runner without the filter.
 FORGED := $(call object,$(wildcard tests/forged/*) tests/cheats/honest.cu)

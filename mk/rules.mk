@@ -17,7 +17,12 @@ commit = $(shell git ls-files --error-unmatch Makefile >/dev/null 2>&1 && \
 	git describe --always --dirty --abbrev=12 --exclude '*' 2>/dev/null || echo unknown)
 $(OUT)/generated/commit.h: FORCE
 	$(call stamp,#define COMMIT "$(commit)")
-$(OUT)/common/harness/provenance.c.o: $(OUT)/generated/commit.h
+# The numbers of the labs in which a region still holds the starter's TODO (scripts/starter).
+unwritten = $(sort $(foreach f,$(shell grep -lE '^ */\* TODO: ' $(wildcard $(LAB_DIRS:%=%/*.cu*) $(LAB_DIRS:%=%/*.h)) /dev/null),$(call \
+	number_of,$(patsubst %/,%,$(dir $(f))))))
+$(OUT)/generated/unwritten.h: FORCE
+	$(call stamp,#define UNWRITTEN " $(unwritten) ")
+$(OUT)/common/harness/provenance.c.o: $(OUT)/generated/commit.h $(OUT)/generated/unwritten.h
 $(OUT)/common/harness/provenance.c.o: private CFLAGS_ALL += -I$(OUT)/generated
 # Where a program finds its traced twin.
 $(OUT)/common/harness/twin.c.o: private CFLAGS_ALL += -DPROGRAMS='"$(OUT)"'

@@ -33,7 +33,7 @@ $(foreach t,$(TESTS_TRACED),$(eval $(OUT)/traced/$(t)/run: $(call traced,$(call 
     $(call object,$(wildcard $(t)/*.c))))
 
 # A program of labs that misbehave, for the tests of the command line.
-test: $(if $(wildcard tests/cli),$(OUT)/tests/cli/faulty $(if $(TWINS),$(OUT)/traced/tests/cli/faulty))
+test-programs: $(if $(wildcard tests/cli),$(OUT)/tests/cli/faulty $(if $(TWINS),$(OUT)/traced/tests/cli/faulty))
 $(OUT)/tests/cli/faulty: $(call object,$(LAB_MAIN) tests/cli/faulty.cu) $(COMMON)
 	$(link)
 $(OUT)/traced/tests/cli/faulty: $(call object,$(LAB_MAIN)) $(call traced,$(call object,tests/cli/faulty.cu)) \

@@ -58,6 +58,8 @@ enum status bench_widen(bench *b, size_t num_sides, error_text *error)
                        .seed = random_substream(b->secret, b->num_sides),
                        .whole = b->whole,
                        .precision = b->precision};
+        if (b->turned)
+            problem_turn_knobs(p, random_bits(b->secret, MAX_SIDES)); /* all sides alike */
         status = b->operation->create(p, error);
         if (status == STATUS_OK) b->num_sides++;
     }
@@ -96,11 +98,24 @@ enum status bench_open(bench *b, const operation *op, csr_matrix *A, int width,
     return open_as(b, &kind, A, num_sides, error);
 }
 
+enum status bench_open_turned(bench *b, const operation *op, csr_matrix *A, int width,
+                              enum precision precision, int num_sides, uint64_t secret,
+                              error_text *error)
+{
+    const bench kind = {
+        .operation = op, .width = width, .precision = precision, .secret = secret, .turned = true};
+    return open_as(b, &kind, A, num_sides, error);
+}
+
 enum status bench_open_whole(bench *b, const operation *op, csr_matrix *A, int width,
                              enum precision precision, uint64_t secret, error_text *error)
 {
-    const bench kind = {
-        .operation = op, .width = width, .precision = precision, .secret = secret, .whole = true};
+    const bench kind = {.operation = op,
+                        .width = width,
+                        .precision = precision,
+                        .secret = secret,
+                        .whole = true,
+                        .turned = true};
     if (op->exact_in_whole_numbers) return open_as(b, &kind, A, 1, error);
     csr_free(A);
     return fail(error, STATUS_SKIPPED, "%s is not exact in whole numbers", op->name);
@@ -172,6 +187,7 @@ bool bench_prepare(bench *b, remote *r, int lab, const char *settings)
                          .nnz = b->A.nnz,
                          .has_values = b->A.values != NULL};
     snprintf(q.operation, sizeof q.operation, "%s", p->operation->name);
+    memcpy(q.knobs, p->knobs, sizeof q.knobs);
     for (int i = 0; i < p->num_inputs; i++) {
         q.inputs[i] = input_array(b, 0, i);
         if (!b->varies[i] && !put_input(b, r, 0, i, p)) return false;

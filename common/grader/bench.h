@@ -19,7 +19,8 @@ typedef struct bench {
     row_stats stats;
     int width;
     enum precision precision;
-    bool whole; /* of whole numbers: see problem.whole */
+    bool whole;  /* of whole numbers: see problem.whole */
+    bool turned; /* the problem's knobs are any, by the secret; else their initial values */
     int num_sides;
     problem sides[MAX_SIDES];        /* alike but for their dense inputs */
     reference references[MAX_SIDES]; /* computed when first needed */
@@ -36,6 +37,10 @@ typedef struct bench {
 /* Takes A over, also on failure. */
 enum status bench_open(bench *b, const operation *op, csr_matrix *A, int width,
                        enum precision precision, int num_sides, uint64_t secret, error_text *error);
+/* The same with knobs that nobody can foresee. */
+enum status bench_open_turned(bench *b, const operation *op, csr_matrix *A, int width,
+                              enum precision precision, int num_sides, uint64_t secret,
+                              error_text *error);
 /* The same of one side, of whole numbers. STATUS_SKIPPED: there is no such problem. */
 enum status bench_open_whole(bench *b, const operation *op, csr_matrix *A, int width,
                              enum precision precision, uint64_t secret, error_text *error);

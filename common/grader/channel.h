@@ -44,8 +44,9 @@ typedef struct message {
 } message;
 
 typedef struct prepare_request {
-    char operation[16]; /* its name */
+    char operation[32]; /* its name */
     int32_t lab, precision, width;
+    int32_t knobs[MAX_KNOBS];
     int32_t inputs[MAX_OPERANDS], num_inputs;
     int64_t rows, cols, nnz;
     bool has_values; /* the matrix; they themselves are not told */

@@ -97,8 +97,8 @@ static bool try_way(const attempt *a, remote *r, const trial *t, enum precision 
     if (status == STATUS_OK)
         status = way == WHOLE_NUMBERS
                      ? bench_open_whole(&b, op, &A, t->width, precision, secret, &error)
-                     : bench_open(&b, op, &A, t->width, precision, way == BATCHES ? BATCH : SIDES,
-                                  secret, &error);
+                     : bench_open_turned(&b, op, &A, t->width, precision,
+                                         way == BATCHES ? BATCH : SIDES, secret, &error);
     if (status == STATUS_SKIPPED && way == WHOLE_NUMBERS) return true;
     if (status != STATUS_OK) {
         *f = found_of(NAN, "%s: %.400s", t->spec, error.text);

@@ -175,6 +175,7 @@ static enum status take_matrix(session *s, const prepare_request *r, const char 
                            .width = r->width,
                            .num_inputs = r->num_inputs,
                            .precision = (enum precision)r->precision};
+    memcpy(s->problem.knobs, r->knobs, sizeof r->knobs);
     for (int i = 0; i < r->num_inputs; i++)
         s->problem.inputs[i] = describe(r->inputs[i]);
     return row_stats_compute(&s->A, &s->problem.stats, error);

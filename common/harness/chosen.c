@@ -8,6 +8,15 @@ const contender *own_lab(void)
     return own;
 }
 
+const operation *own_operation(void)
+{
+    const int own = own_lab()->lab;
+    for (const contender *c = contenders(); c; c = c->next)
+        for (const contender *d = c; d; d = d->next)
+            if (d->lab == own && d->operation == c->operation) return c->operation;
+    return own_lab()->operation;
+}
+
 const contender *last_lab_of(const operation *op)
 {
     const contender *last = NULL;

@@ -9,6 +9,9 @@
 /* The lab the program is named after: the last of those linked in. */
 const contender *own_lab(void);
 
+/* The operation that it runs unless --op says another: the first of the linked ones that it has a contender of. */
+const operation *own_operation(void);
+
 /* The last lab of that operation. */
 const contender *last_lab_of(const operation *op);
 

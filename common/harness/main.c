@@ -13,6 +13,18 @@
 
 #include <string.h>
 
+/* A line: its name, its values, what it means. */
+static void list_tunable(const tunable *t)
+{
+    printf("        %s =", t->name);
+    for (int k = 0; k < t->num_values; k++) {
+        char value[24];
+        tunable_write(t, t->values[k], value, sizeof value);
+        printf(" %s", value);
+    }
+    printf("  %s\n", t->meaning);
+}
+
 static void list_labs(void)
 {
     printf("labs of this program:\n");
@@ -23,17 +35,13 @@ static void list_labs(void)
                c->precision == PRECISION_FP32 ? "" : precision_name(c->precision));
         if (c->after) printf(" (after lab%d)", c->after);
         putchar('\n');
-        for (int i = 0; i < contender_num_tunables(c); i++) {
-            const tunable *t = &c->tunables[i];
-            printf("        %s =", t->name);
-            for (int k = 0; k < t->num_values; k++) {
-                char value[24];
-                tunable_write(t, t->values[k], value, sizeof value);
-                printf(" %s", value);
-            }
-            printf("  %s\n", t->meaning);
-        }
+        for (int i = 0; i < contender_num_tunables(c); i++)
+            list_tunable(&c->tunables[i]);
     }
+    const operation *const op = own_operation();
+    if (op->knobs[0].name) printf("\nchoices of the problem, %s:\n", op->name);
+    for (int i = 0; i < MAX_KNOBS && op->knobs[i].name; i++)
+        list_tunable(&op->knobs[i]);
 }
 
 /* The build and, of one for GPUs, the device, with its folder below report/results. */

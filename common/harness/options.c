@@ -1,5 +1,6 @@
 #include "harness/options.h"
 
+#include "harness/chosen.h"
 #include "matrix/nearest.h"
 
 #include <errno.h>
@@ -102,10 +103,16 @@ static enum status refuse_option(const char *word, int id, error_text *error)
                 : fail(error, STATUS_USAGE, "unknown option %s (--help lists them)", bare);
 }
 
+static int usual_width(const operation *op)
+{
+    return op->usual_width ? op->usual_width : 32;
+}
+
 /* "32" or "32,64,256" */
 static enum status parse_widths(const char *text, options *o, error_text *error)
 {
     const char *const name = o->operation->width;
+    const int most = o->operation->most_width ? o->operation->most_width : 1 << 20;
     char copy[256];
     if (strlen(text) >= sizeof copy)
         return fail(error, STATUS_USAGE, "%s: the list is too long", name);
@@ -115,10 +122,10 @@ static enum status parse_widths(const char *text, options *o, error_text *error)
     char *rest = copy, *word;
     while ((word = strsep(&rest, ","))) {
         long long value;
-        if (!parse_integer(word, 1, 1 << 20, &value))
+        if (!parse_integer(word, 1, most, &value))
             return fail(error, STATUS_USAGE,
-                        "%s must be a whole number from 1 to %d, or several as in 32,256; got '%s'",
-                        name, 1 << 20, text);
+                        "%s must be a whole number from 1 to %d, or several as in %s; got '%s'",
+                        name, most, most < 256 ? "1,2" : "32,256", text);
         if (o->num_widths == MAX_WIDTHS)
             return fail(error, STATUS_USAGE, "at most %d values of %s in one run", MAX_WIDTHS,
                         name);
@@ -183,12 +190,18 @@ static enum status parse_precision(const char *text, options *o, error_text *err
     return fail(error, STATUS_USAGE, "--precision %s: choose fp32, fp16 or bf16", text);
 }
 
-/* Some contender's tunable of that name must take the value; the message lists the values that the
- * last one takes, which is the own lab's if it has the tunable. */
+/* A knob of some operation, or a contender's tunable, of that name must take the value; the message lists the values
+ * that the last one takes, which is the own lab's if it has the tunable. */
 static enum status check_setting(const char *name, const char *value, error_text *error)
 {
     const tunable *last = NULL;
     int read;
+    for (const contender *c = contenders(); c; c = c->next)
+        for (int i = 0; i < MAX_KNOBS && c->operation->knobs[i].name; i++) {
+            if (strcmp(c->operation->knobs[i].name, name) != 0) continue;
+            last = &c->operation->knobs[i];
+            if (tunable_read(last, value, &read)) return STATUS_OK;
+        }
     for (const contender *c = contenders(); c; c = c->next)
         for (int i = 0; i < contender_num_tunables(c); i++) {
             if (strcmp(c->tunables[i].name, name) != 0) continue;
@@ -257,6 +270,8 @@ static enum status parse_option(int id, const char *argument, options *o, error_
         break;
     case OPT_COLD:
     case OPT_WARM:
+        if (o->l2_asked && o->l2 != (id == OPT_COLD ? L2_COLD : L2_WARM))
+            return fail(error, STATUS_USAGE, "--warm and --cold exclude each other");
         o->l2 = id == OPT_COLD ? L2_COLD : L2_WARM;
         o->l2_asked = true;
         break;
@@ -364,12 +379,8 @@ static enum status check_together(const options *o, const char *about_times, err
 
 enum status options_parse(int argc, char **argv, options *o, error_text *error)
 {
-    *o = (options){.operation = contenders()->operation,
-                   .check = true,
-                   .bench = true,
-                   .seed = 1,
-                   .widths = {32},
-                   .num_widths = 1};
+    *o = (options){
+        .operation = own_operation(), .check = true, .bench = true, .seed = 1, .num_widths = 1};
     struct option table[NUM_OPTIONS + 1] = {0};
     for (int i = 0; i < NUM_OPTIONS; i++)
         table[i] =
@@ -398,6 +409,7 @@ enum status options_parse(int argc, char **argv, options *o, error_text *error)
     if (!o->model) o->model = "h200";
     if (o->sample == 0) o->sample = 1;
     if (optind < argc) o->dataset = argv[optind];
+    o->widths[0] = usual_width(o->operation);
     if (optind + 1 < argc) return parse_widths(argv[optind + 1], o, error);
     return STATUS_OK;
 }
@@ -433,7 +445,7 @@ static void name_labs(char *text, size_t bytes)
 void options_help(FILE *out, const char *program)
 {
     char labs[40];
-    const operation *const op = contenders()->operation;
+    const operation *const op = own_operation();
     name_labs(labs, sizeof labs);
     fprintf(
         out,
@@ -446,10 +458,10 @@ void options_help(FILE *out, const char *program)
         "            lab-format base name, an edge list; text also .gz), or a generator\n"
         "            (rand:rows=1000,deg=8,skew=1.5  weights:rows=2048,cols=512,sparsity=0.9).\n"
         "            Without one, a small bundled sample.\n"
-        "  %-8s  %s, or several: 32,256 (default 32; set:llm "
-        "8,16,32)\n"
+        "  %-8s  %s, or several: %s (default %d%s)\n"
         "\n",
-        program, op->width, labs, op->width, op->width_meaning);
+        program, op->width, labs, op->width, op->width_meaning, op->most_width ? "1,2" : "32,256",
+        usual_width(op), op->usual_width ? "" : "; set:llm 8,16,32");
     for (int i = 0; i < NUM_OPTIONS; i++) {
         char left[40];
         snprintf(left, sizeof left, "--%s%s%s", OPTIONS[i].name, OPTIONS[i].argument ? " " : "",
@@ -465,11 +477,19 @@ void options_help(FILE *out, const char *program)
             "             5 out of memory, 77 skipped (needs a GPU, or a newer one)\n"
             "\n"
             "examples:\n"
-            "  %s arxiv 32\n"
-            "  %s rand:rows=2000,deg=12,skew=1.2 100 --check-only\n"
-            "  %s arxiv 32 --counters\n"
-            "  %s set:graphs 32,256 --csv graphs.csv\n",
-            program, program, program, program);
+            "  %s arxiv %d\n"
+            "  %s rand:rows=2000,deg=12,skew=1.2 %d --check-only\n"
+            "  %s arxiv %d --counters\n"
+            "  %s set:graphs %s --csv graphs.csv\n",
+            program, usual_width(op), program, op->most_width ? op->most_width : 100, program,
+            usual_width(op), program, op->most_width ? "1,4" : "32,256");
+    for (int i = 0; i < MAX_KNOBS && op->knobs[i].name; i++) {
+        char value[24];
+        tunable_write(&op->knobs[i], op->knobs[i].values[op->knobs[i].num_values - 1], value,
+                      sizeof value);
+        fprintf(out, "  %s arxiv %d --set %s=%s\n", program, usual_width(op), op->knobs[i].name,
+                value);
+    }
 }
 
 bool options_sampled(const options *o)

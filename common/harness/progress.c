@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BAR = 20, WIDTH = 79, QUIET_MS = 2000, BETWEEN_MS = 200 };
+enum { BAR = 20, WIDTH = 79, BETWEEN_MS = 200 };
 
 static bool shown;
 static size_t step, steps; /* of the last progress_show, as is the ... */
@@ -20,20 +20,6 @@ static long long now_ms(void)
     return t.tv_sec * 1000LL + t.tv_nsec / 1000000;
 }
 
-/* Whether there is somebody to show it to, and something to wait for. */
-static bool is_wanted(long long now)
-{
-    static long long start;
-    if (!start) start = now;
-    return now - start >= QUIET_MS && isatty(STDERR_FILENO);
-}
-
-void progress_clear(void)
-{
-    if (shown) fputs("\r\033[K", stderr);
-    shown = false;
-}
-
 /* How long the bar's line may be: one that wraps could not be removed. */
 static int room(void)
 {
@@ -42,17 +28,23 @@ static int room(void)
     return terminal.ws_col > WIDTH ? WIDTH : terminal.ws_col - 1;
 }
 
+/* By blanks: no escape sequence, which a log or a reader with NO_COLOR would see. */
+void progress_clear(void)
+{
+    if (shown) fprintf(stderr, "\r%*s\r", room(), "");
+    shown = false;
+}
+
 static void draw(double filled_steps, const char *detail)
 {
     char line[WIDTH + 1];
     const int most = room();
     const int filled = steps ? (int)(filled_steps * BAR / steps) : 0;
-    progress_clear();
     const int length =
         snprintf(line, sizeof line, "[%.*s%*s] %zu/%zu %s%s", filled,
                  "====================", BAR - filled, "", step, steps, step_text, detail);
     if (length > most && most > 3) memcpy(line + most - 3, "...", 3);
-    fprintf(stderr, "%.*s", most, line);
+    fprintf(stderr, "\r%-*.*s", most, most, line);
     fflush(stderr);
     shown = true;
 }
@@ -62,7 +54,7 @@ void progress_show(size_t done, size_t total, const char *what)
     step = done;
     steps = total;
     snprintf(step_text, sizeof step_text, "%s", what);
-    if (is_wanted(now_ms())) draw((double)done, "");
+    if (isatty(STDERR_FILENO)) draw((double)done, "");
 }
 
 void progress_within(const char *detail, double share)
@@ -70,7 +62,7 @@ void progress_within(const char *detail, double share)
     static long long last;
     char text[48];
     const long long now = now_ms();
-    if (now - last < BETWEEN_MS || !is_wanted(now)) return;
+    if (now - last < BETWEEN_MS || !isatty(STDERR_FILENO)) return;
     last = now;
     share = share < 0 ? 0 : share > 1 ? 1 : share;
     snprintf(text, sizeof text, ": %.0f %% of %.30s", 100 * share, detail);

@@ -6,8 +6,8 @@
 
 #include <stddef.h>
 
-/* Shows that step `done` of `total` has begun, with what it does. Prints nothing unless standard
- * error is a terminal and two seconds have passed since the first call. */
+/* Shows that step `done` of `total` begins, with what it does: at once, since a step may take long.
+ * Prints nothing unless standard error is a terminal. */
 void progress_show(size_t done, size_t total, const char *what);
 
 /* Shows that `share` (0 to 1) of a part of the current step is done: `detail` names the part. May be

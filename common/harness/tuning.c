@@ -47,6 +47,12 @@ static void apply_settings(const contender *c, const options *o, int *tuning)
         is_fixed(o, &c->tunables[i], &tuning[i]);
 }
 
+void tuning_knobs(problem *p, const options *o)
+{
+    for (int i = 0; i < MAX_KNOBS && p->operation->knobs[i].name; i++)
+        is_fixed(o, &p->operation->knobs[i], &p->knobs[i]);
+}
+
 void tuning_first(const contender *c, const options *o, int *tuning)
 {
     for (int i = 0; i < contender_num_tunables(c); i++)

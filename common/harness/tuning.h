@@ -6,6 +6,9 @@
 
 #include "harness/workbench.h"
 
+/* Gives the problem the knobs that --set names. */
+void tuning_knobs(problem *p, const options *o);
+
 /* Fills tuning[]: by the contender's own rule, or as --set says; with --tune by measuring every
  * combination of what --set leaves open, or the contender's short list with what --set says (each one
  * checked, wrong ones never chosen), remembered in the user's cache for this device, build, contender, N and row statistics. */

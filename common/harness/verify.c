@@ -110,7 +110,7 @@ static void compare_row(const reference *ref, int64_t row, const float *got, con
     int64_t bad_before = c->bad;
     for (int64_t j = 0; j < length; j++) {
         const double limit = factor * bound[j];
-        const double error = fabs((double)got[j] - want[j]);
+        const double error = got[j] == want[j] ? 0 : fabs((double)got[j] - want[j]); /* inf - inf */
         if (error <= limit) {
             if (error > c->worst * limit) c->worst = error / limit;
             continue;

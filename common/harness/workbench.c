@@ -125,6 +125,7 @@ static enum status make_probe(workbench *w, error_text *error)
                              .seed = random_substream(p->seed, UINT64_MAX),
                              .whole = true,
                              .precision = p->precision};
+    memcpy(own->problem.knobs, p->knobs, sizeof p->knobs);
     const enum status status = p->operation->create(&own->problem, error);
     if (status != STATUS_OK) return status == STATUS_SKIPPED ? STATUS_OK : status;
     own->made = true;
@@ -196,6 +197,11 @@ static void note_settings(const trial *t, const contender *c)
         tuning_add_text(c, tuning, text, sizeof t->out->settings);
         c = t->op->nested ? t->op->nested(t->instance, depth, &tuning) : NULL;
     }
+    const size_t held = t->op->workspace_bytes ? t->op->workspace_bytes(t->instance) : 0;
+    const size_t used = strlen(text);
+    if (held)
+        snprintf(text + used, sizeof t->out->settings - used, "%sWORKSPACE=%zu", used ? " " : "",
+                 held);
 }
 
 static cudaError_t prepare_once(trial *t, const contender *c, double *ms)

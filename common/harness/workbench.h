@@ -34,12 +34,13 @@ typedef struct outcome {
     enum status status; /* STATUS_OK; or why there is no time: WRONG, MEMORY, RUNTIME, SKIPPED */
     char message[256];  /* one sentence where status is not OK */
     int tuning[MAX_TUNABLES]; /* the settings that ran: prepare may have narrowed those asked for */
-    char settings[128];       /* the same as text, and those of contenders that do its work */
+    char settings[224];       /* the same as text, and those of contenders that do its work */
     double prepare_ms;        /* NAN under simt */
     least_work least;         /* what a run cannot do without; all 0 where nothing is known */
     timing timing;            /* NANs unless timed */
     comparison comparison;    /* the comparison that decided; elements == 0 if none was made */
     inspection *inspection;   /* what instruments say, the caller's to free; NULL without them */
+    bool unwritten; /* wrong, of a lab before the own one that still has its TODO: SKIPPED */
 } outcome;
 
 /* Uploads the problem and computes its oracle. STATUS_MEMORY where the device has too little room,

@@ -75,8 +75,18 @@ static void name_file(const char *path, dataset *data)
     if (end) *end = '\0';
 }
 
+/* Whether the word is a width, or several: "32", "32,256". */
+static bool is_width(const char *spec)
+{
+    return *spec && strspn(spec, "0123456789,") == strlen(spec);
+}
+
 static enum status refuse_unknown(const registry *r, const char *spec, error_text *error)
 {
+    if (is_width(spec))
+        return fail(error, STATUS_DATASET,
+                    "%s: no such file or dataset; DATASET comes first, then the width: arxiv %s",
+                    spec, spec);
     const char **names = malloc((r->count + 1) * sizeof *names);
     if (!names) return fail(error, STATUS_MEMORY, "no memory");
     for (size_t i = 0; i < r->count; i++)

@@ -133,6 +133,43 @@ void tunable_write(const tunable *t, int value, char *text, size_t bytes)
     snprintf(text, bytes, "%d", value);
 }
 
+/* ---- knobs ----------------------------------------------------------------------------------- */
+
+static int num_knobs(const operation *op)
+{
+    int n = 0;
+    while (n < MAX_KNOBS && op->knobs[n].name)
+        n++;
+    return n;
+}
+
+int problem_knob(const problem *p, int which)
+{
+    return p->knobs[which] ? p->knobs[which] : p->operation->knobs[which].initial;
+}
+
+/* The first knob runs fastest. */
+void problem_turn_knobs(problem *p, uint64_t number)
+{
+    for (int i = 0; i < num_knobs(p->operation); i++) {
+        const tunable *k = &p->operation->knobs[i];
+        p->knobs[i] = k->values[number % (uint64_t)k->num_values];
+        number /= (uint64_t)k->num_values;
+    }
+}
+
+void problem_knobs_text(const problem *p, char *text, size_t bytes)
+{
+    size_t used = 0;
+    *text = '\0';
+    for (int i = 0; i < num_knobs(p->operation) && used < bytes; i++) {
+        char value[24];
+        const tunable *k = &p->operation->knobs[i];
+        tunable_write(k, problem_knob(p, i), value, sizeof value);
+        used += snprintf(text + used, bytes - used, "%s%s=%s", i ? " " : "", k->name, value);
+    }
+}
+
 /* ---- outputs and costs ----------------------------------------------------------------------- */
 
 int64_t output_first(const output *o, int64_t row)

@@ -24,7 +24,8 @@ enum {
     MAX_TUNABLE_VALUES = 12,
     MAX_OPERANDS = 8,
     MAX_OUTPUTS = 4,
-    MAX_GATHERS = 4
+    MAX_GATHERS = 4,
+    MAX_KNOBS = 4
 };
 
 /* ---- contenders ------------------------------------------------------------------------------ */
@@ -161,9 +162,10 @@ typedef struct problem {
     int64_t used_columns; /* of A: those that some nonzero names; `create` counts them ... */
     bool has_empty_column; /* ... and tells whether that is not all */
     int width;             /* N of SpMM, K of SDDMM: see operation.width */
+    int knobs[MAX_KNOBS];  /* of operation.knobs, in order; 0: its initial value (problem_knob) */
     uint64_t seed;
-    /* Inputs, the dataset's values among them, are whole numbers so small that every sum is exact, and every bound is
-     * 0: see operation.exact_in_whole_numbers. */
+    /* Inputs, the dataset's values among them, are whole numbers so small that every sum is exact. Every bound is 0, or
+     * what no kernel can avoid: see operation.exact_in_whole_numbers. */
     bool whole;
     enum precision precision; /* of the contenders; operands and outputs have their own */
     operand
@@ -173,6 +175,15 @@ typedef struct problem {
     int num_outputs;
     void *own; /* what `create` allocated */
 } problem;
+
+/* The value of operation.knobs[which]. */
+int problem_knob(const problem *p, int which);
+
+/* The combination of knobs with that number, modulo how many there are: for tests, which try them in turn. */
+void problem_turn_knobs(problem *p, uint64_t number);
+
+/* The knobs as messages and rows show them, "HEADS=4 MODE=gat"; "" where the operation has none. */
+void problem_knobs_text(const problem *p, char *text, size_t bytes);
 
 /* Rows of an array fetched one by one, at places that the data names. */
 typedef struct gather_cost {
@@ -209,10 +220,16 @@ typedef struct operation {
     const char *name;          /* "spmm" */
     const char *width;         /* what its width is called: "N" */
     const char *width_meaning; /* "columns of B and C" */
+    int usual_width;           /* without one on the command line; 0: 32 */
+    int most_width;            /* 0: any */
     const char *item;          /* what cost_model.items counts: "token"; NULL: nothing */
+    /* Choices of the problem, which --set makes and every contender gets: HEADS. Ends with the first without a name.
+     * A value of 0 must be the initial one. */
+    tunable knobs[MAX_KNOBS];
 
     /* Whether `create` can make a problem of whole numbers. A kernel that loses a product, or bits of one, is then wrong
-     * by at least 1, where rounding would hide it. */
+     * by at least 1, where rounding would hide it. An operation with an exponential chooses scores whose exponentials
+     * are 0 and 1, and leaves the few roundings that remain in the bound. */
     bool exact_in_whole_numbers;
 
     /* Fills inputs, outputs and own from A, width and seed; destroy frees them. STATUS_SKIPPED: a
@@ -262,6 +279,8 @@ typedef struct operation {
     /* Optional. The contender to which an instance leaves its work, and its settings: at depth 0 the
      * instance's own helper, at depth 1 that one's, and so on. NULL: there is none so deep. */
     const contender *(*nested)(const void *instance, int depth, const int **tuning);
+    /* Optional. Bytes of device memory that an instance holds beside inputs and outputs; 0: it does not say. */
+    size_t (*workspace_bytes)(const void *instance);
 } operation;
 
 /* Makes an operation known by its name. It stands once, in the file that defines the operation. */

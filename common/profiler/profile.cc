@@ -11,7 +11,6 @@
 extern "C" {
 #include "harness/progress.h"
 #include "matrix/memory.h"
-#include "matrix/nearest.h"
 }
 #include <algorithm>
 #include <errno.h>
@@ -254,11 +253,13 @@ static enum status open(const instrument_settings *s, error_text *error)
     model = gpu_model_find(s->model);
     if (!model) {
         size_t count;
+        std::string known;
         const char *const *keys = gpu_model_keys(&count);
-        const char *near = nearest_match(s->model, keys, count);
+        for (size_t i = 0; i < count; i++)
+            known += std::string(i ? ", " : "") + keys[i];
         return fail(error, STATUS_USAGE,
-                    "--model %s: there is no model of that GPU; did you mean %s?", s->model,
-                    near ? near : keys[0]);
+                    "--model %s: there is no model of that GPU; choose one of %s", s->model,
+                    known.c_str());
     }
     profiler = {.count = (s->which & INSTRUMENT_COUNTERS) != 0,
                 .memcheck = (s->which & INSTRUMENT_MEMCHECK) != 0,

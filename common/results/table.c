@@ -56,8 +56,10 @@ static void print_heading(FILE *out, const problem *p, const row *r, const inspe
             "rows\n",
             (long long)r->rows, (long long)r->cols, (long long)r->nnz, p->stats.mean,
             (long long)p->stats.max, p->stats.cov, (long long)p->stats.empty_rows);
-    fprintf(out, "  %s, %s = %d, %s, seed %llu", r->operation, p->operation->width, r->N,
-            r->precision, (unsigned long long)r->seed);
+    char knobs[96];
+    problem_knobs_text(p, knobs, sizeof knobs);
+    fprintf(out, "  %s, %s = %d, %s%s%s, seed %llu", r->operation, p->operation->width, r->N, knobs,
+            *knobs ? ", " : "", r->precision, (unsigned long long)r->seed);
     if (i)
         print_instruments(out, i);
     else if (is_cuda(r))
@@ -148,8 +150,12 @@ static void print_cell(FILE *out, const row *r, int column)
     fputs(step, out);
 }
 
-static void print_line(FILE *out, const row *r, const char *name, int name_width)
+static void print_line(FILE *out, const row *r, const outcome *o, const char *name, int name_width)
 {
+    if (o->unwritten) {
+        fprintf(out, "%-*s  %s\n", name_width, name, o->message);
+        return;
+    }
     const enum colour c = !strcmp(r->status, "ok")      ? GREEN
                           : !strcmp(r->status, "wrong") ? RED
                                                         : PLAIN;
@@ -289,8 +295,9 @@ static void print_verdict(FILE *out, const problem *p, const row *rows, const ou
     const enum status verdict = results_verdict(rows, outcomes, count);
     const inspection *inspected = any_inspection(rows, count);
     const bool sampled = inspected && inspected->sample < 1;
-    size_t right = 0, wrong = 0;
+    size_t right = 0, wrong = 0, unwritten = 0;
     for (size_t i = 0; i < count; i++) {
+        unwritten += outcomes[i].unwritten;
         right += outcomes[i].status == STATUS_OK;
         wrong += outcomes[i].status == STATUS_WRONG;
     }
@@ -309,7 +316,9 @@ static void print_verdict(FILE *out, const problem *p, const row *rows, const ou
     else
         fprintf(out, "right in all %lld elements", (long long)elements);
     if (wrong) fprintf(out, ", %zu wrong", wrong);
-    if (right + wrong < count) fprintf(out, ", %zu not run", count - right - wrong);
+    if (unwritten) fprintf(out, ", %zu not written yet", unwritten);
+    const size_t rest = count - right - wrong - unwritten;
+    if (rest) fprintf(out, ", %zu not run", rest);
     fputs("\n\n", out);
 }
 
@@ -349,7 +358,7 @@ void table_print(FILE *out, const problem *p, const row *rows, const outcome *ou
     print_heading(out, p, &rows[0], inspected);
     print_titles(out, &rows[0], name_width, inspected);
     for (size_t i = 0; i < count; i++)
-        print_line(out, &rows[i], name[i], name_width);
+        print_line(out, &rows[i], &outcomes[i], name[i], name_width);
     putc('\n', out);
     const bool noted = print_notes(out, rows, count, swept);
     if (inspected) {
@@ -357,7 +366,8 @@ void table_print(FILE *out, const problem *p, const row *rows, const outcome *ou
         print_inspections(out, rows, name, count);
     }
     for (size_t i = 0; i < count; i++)
-        if (outcomes[i].status != STATUS_OK) print_failure(out, p, &rows[i], &outcomes[i]);
+        if (outcomes[i].status != STATUS_OK && !outcomes[i].unwritten)
+            print_failure(out, p, &rows[i], &outcomes[i]);
     print_checks(out, rows, count);
     print_verdict(out, p, rows, outcomes, count);
 }

@@ -103,9 +103,43 @@ unreadable() {
     for lab in labs/*/; do [ -f "$starter/${lab}answers.txt" ]; done
 }
 
+@test "starter: a README of its own, no notebooks, no dead links, and no link lost that is alive" {
+    diff scripts/starter.md "$starter/README.md"
+    [ -z "$(find "$starter" -name LOG.md)" ] && [ ! -e "$starter/docs/tour.md" ]
+    local page target linked=0
+    while read -r page; do
+        while read -r target; do
+            case $target in http*) continue ;; esac
+            linked=$((linked + 1))
+            [ -e "$(dirname "$page")/${target%%#*}" ] || { echo "$page: $target"; false; }
+        done < <(tr '\n' ' ' <"$page" | grep -oE '\]\([^) ]+\)' | sed 's/^](\(.*\))$/\1/')
+    done < <(find "$starter" -name '*.md')
+    [ "$linked" -gt 100 ]
+    grep -qF '(docs/where-to-run.md)' "$starter/README.md"
+    grep -q '[.]zip' "$starter/README.md" && grep -q '^test   zip ' "$starter/scripts/setup" # as it tells to pack
+    diff docs/counters.md "$starter/docs/counters.md" # every link of it is handed out
+    mkdir -p "$BATS_TEST_TMPDIR/a/b"
+    printf '%s\n' 'see [here](../a/x.md#part), [gone](y.md) and [a' 'long one](../../z.md); [top](#top), [web](https://w), i[0](1)' >"$BATS_TEST_TMPDIR/a/b/p.md"
+    printf '%s\n' . ./a ./a/x.md ./a/a ./a/a/x.md ./a/b/p.md | awk -v page=a/b/p.md -f scripts/starter-links.awk - "$BATS_TEST_TMPDIR/a/b/p.md" |
+        diff - <(printf '%s\n' 'see [here](../a/x.md#part), gone and a' 'long one; [top](#top), [web](https://w), i0')
+}
+
+@test "starter: diff says which labs are not written yet" {
+    run -0 make -s -C "$starter" diff LAB=3
+    [ "${lines[0]}" = "labs/02_warp_per_row is not written yet: of it the diff shows the stub" ]
+    [ "${lines[1]}" = "labs/03_shared_tiles is not written yet: of it the diff shows the stub" ]
+    [ "${lines[2]}" = "lab 3 grows out of lab 2: write both, and this diff is the step between them" ]
+    [ "${lines[3]}" = "--- labs/02_warp_per_row/lab.cu" ]
+    mkdir "$mine"
+    cp -r "$starter"/* "$mine"
+    cp labs/02_warp_per_row/lab.cu "$mine/labs/02_warp_per_row"
+    run -0 make -s -C "$mine" diff LAB=3
+    [[ ${lines[0]} == "labs/03_shared_tiles is not"* && ${lines[2]} == "--- "* ]]
+}
+
 @test "starter: its tests are those of kernels" {
     run -0 make -n -C "$starter" BACKEND=simt test
-    [[ $output =~ " scripts/run-tests "+"build/simt/tests/kernels/matrix" ]]
+    [[ $output == *" scripts/run-tests quick "*"build/simt/tests/kernels/matrix"* ]]
 }
 
 @test "starter: every lab of it builds as it is, runs, and fails" {
@@ -129,6 +163,23 @@ unreadable() {
         [ "$status" -eq 1 ] || { echo "lab$n: $status: $output"; false; }
         [[ $output == *FAIL* ]]
     done
+    # Stubs of earlier labs are no news.
+    run -1 build/simt/lab3
+    [[ $output == *$'\nlab1 row_per_thread  not written yet\nlab2 warp_per_row    not written yet\nlab3 shared_tiles    FAIL '* ]]
+    [[ $output == *"FAIL: 0 of 3 contenders right in all "*" elements, 1 wrong, 2 not written yet"* ]]
+    # A written lab is tested; an unwritten one is neither right nor wrong.
+    cp -p "$ROOT/labs/03_shared_tiles/lab.cu" labs/03_shared_tiles
+    touch labs/03_shared_tiles/lab.cu
+    make "${as[@]}" build/simt/lab3
+    run -0 build/simt/lab3
+    [[ ${lines[-1]} == "PASS: 1 of 3 contenders right in all "*" elements, 2 not written yet" ]]
+    build/simt/lab3 --json - | jq -e '[.rows[].status] == ["skip", "skip", "ok"]'
+    make "${as[@]}" build/simt/tests/kernels/matrix
+    run -0 build/simt/tests/kernels/matrix 1/8
+    grep -q '^ok .*lab1 .* # SKIP not written yet$' <<<"$output"
+    grep -q '^ok .*lab3 shared_tiles: [^#]*$' <<<"$output"
+    run ! build/simt/tests/kernels/matrix 1/8 1 # who asks for a lab is told
+    [[ $output == *"not ok "*"lab1 "* ]]
 }
 
 @test "starter: a folder that is not empty is left alone" {

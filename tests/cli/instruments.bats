@@ -253,7 +253,7 @@ END
 @test "a model that does not exist" {
     simt_only
     fails 2 "--model h20: " ./lab3 "$TINY" --counters --model h20
-    [[ $stderr == "lab3: "*"did you mean h200?" ]]
+    [[ $stderr == "lab3: "*"; choose one of h200, a100, v100, rtx4090" ]]
 }
 
 @test "without its twin a program says how to build it" {

@@ -387,6 +387,7 @@ AWK
 @test "3: datasets" {
     fails 3 "arxvi: no such file or dataset; did you mean arxiv? (--list shows the names)" \
         ./lab3 arxvi
+    fails 3 "32: no such file or dataset; DATASET comes first, then the width: arxiv 32" ./lab3 32
     fails 3 "set:graps: no such set; did you mean set:graphs?" ./lab3 set:graps
     fails 3 "nowhere: no such folder (named by --data-dir)" ./lab3 arxiv --data-dir nowhere
     SPMM_DATA_DIR=nowhere fails 3 "nowhere: no such folder (named by SPMM_DATA_DIR)" ./lab3 arxiv
@@ -577,6 +578,20 @@ interrupt() {
 # on_terminal COMMAND: its output, as on a terminal.
 on_terminal() {
     script -qefc "$1" /dev/null </dev/null
+}
+
+@test "on a terminal each part of the work is named before it begins" {
+    script -qefc true /dev/null </dev/null >/dev/null 2>&1 || skip "script(1) makes no terminal here"
+    local said
+    said=$(on_terminal "./lab1 rand:rows=50,deg=3 5" | tr '\r' '\n')
+    grep -E '^\[ +\] 0/1 rand:rows=50,deg=3: generating the matrix *$' <<<"$said"
+    grep -E '^\[ +\] 0/1 rand:rows=50,deg=3: making the operands *$' <<<"$said"
+    grep -E '^\[ +\] 0/1 rand:rows=50,deg=3: preparing the checks *$' <<<"$said"
+    grep -E '^\[ +\] 0/1 rand:rows=50,deg=3 N=5 row_per_thread *$' <<<"$said"
+    on_terminal ./lab1 | grep -q ' market.mtx: reading the sample '
+    succeeds ./lab1 rand:rows=50,deg=3 5 # elsewhere nothing is shown
+    toys
+    on_terminal "./lab1 wide 5" | grep -q ' wide: making its stand-in '
 }
 
 @test "colour on a terminal only, and not against the user's wish" {

@@ -435,7 +435,7 @@ program() {
 run_tests() {
     touch tests/cli/x.bats
     stand_in bats <<<$'1..1\nok 1 x'
-    run env PATH="$fake/bin:$PATH" OUT=. BACKEND=cuda scripts/run-tests "$@"
+    run env PATH="$fake/bin:$PATH" OUT=. BACKEND=cuda scripts/run-tests all "$@"
     echo "$output"
 }
 

@@ -52,13 +52,14 @@ failed:
     return error;
 }
 
-#define CONTENDER(format, kind, call)                              \
+#define CONTENDER(format, number, kind, call)                      \
     static cudaError_t prepare_##format##_##kind(spmm_plan *plan)  \
     {                                                              \
         return prepare(plan, #format);                             \
     }                                                              \
     static spmm_contender later_##format##_##kind = {              \
         .base = {.lab = 200,                                       \
+                 .after = number,                                  \
                  .name = #kind " " #format ", values given later", \
                  .precision = PRECISION_##kind,                    \
                  .min_compute_capability = 80},                    \
@@ -68,11 +69,11 @@ failed:
     };                                                             \
     SPMM_REGISTER(later_##format##_##kind)
 
-CONTENDER(b_tiles, FP32, run)
-CONTENDER(mixed, FP16, run16)
-CONTENDER(bitmap, FP16, run16)
-CONTENDER(bitmap, BF16, run16)
-CONTENDER(lane_major, FP16, run16)
-CONTENDER(row_fragments, FP32, run)
-CONTENDER(row_fragments, FP16, run16)
-CONTENDER(row_fragments, BF16, run16)
+CONTENDER(b_tiles, 12, FP32, run)
+CONTENDER(mixed, 8, FP16, run16)
+CONTENDER(bitmap, 9, FP16, run16)
+CONTENDER(bitmap, 9, BF16, run16)
+CONTENDER(lane_major, 20, FP16, run16)
+CONTENDER(row_fragments, 21, FP32, run)
+CONTENDER(row_fragments, 21, FP16, run16)
+CONTENDER(row_fragments, 21, BF16, run16)

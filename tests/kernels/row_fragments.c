@@ -54,6 +54,7 @@ static cudaError_t prepare(spmm_plan *plan, enum order order, int width, int pan
     }                                                                                        \
     static spmm_contender fragments_##kind##_##width##_##panel = {                           \
         .base = {.lab = 121,                                                                 \
+                 .after = 21,                                                                \
                  .name = #kind " row fragments, panels of " #panel " by " #width ", " #split \
                                " blocks",                                                    \
                  .precision = PRECISION_##kind,                                              \

@@ -65,17 +65,17 @@ static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStre
     return o->plan.contender->run(&o->plan, B, C, stream);
 }
 
-#define ORDERED(number)                                                         \
-    static cudaError_t prepare_##number(spmm_plan *plan)                        \
-    {                                                                           \
-        return prepare_lab(plan, number);                                       \
-    }                                                                           \
-    static spmm_contender ordered_##number = {                                  \
-        .base = {.lab = 100 + number, .name = "lab " #number " in this order"}, \
-        .prepare = prepare_##number,                                            \
-        .run = run,                                                             \
-        .release = release,                                                     \
-    };                                                                          \
+#define ORDERED(number)                                                                          \
+    static cudaError_t prepare_##number(spmm_plan *plan)                                         \
+    {                                                                                            \
+        return prepare_lab(plan, number);                                                        \
+    }                                                                                            \
+    static spmm_contender ordered_##number = {                                                   \
+        .base = {.lab = 100 + number, .after = number, .name = "lab " #number " in this order"}, \
+        .prepare = prepare_##number,                                                             \
+        .run = run,                                                                              \
+        .release = release,                                                                      \
+    };                                                                                           \
     SPMM_REGISTER(ordered_##number)
 
 ORDERED(6)

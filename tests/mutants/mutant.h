@@ -4,7 +4,9 @@
 #ifndef TESTS_MUTANTS_MUTANT_H
 #define TESTS_MUTANTS_MUTANT_H
 
+#include "ops/attention.h"
 #include "ops/sddmm.h"
+#include "ops/softmax.h"
 #include "ops/spmm.h"
 
 /* A contender whose `summary` is the diagnosis that the harness must give, or NULL for the healthy
@@ -12,7 +14,8 @@
  * luck, whereas the CPU backend's fixed order of lanes always loses it. SHOWS_ON_NEIGHBOURS: where
  * neighbouring columns are used, which the matrix of the others has not, so on another one;
  * SHOWS_ON_LONG_ROWS: in sums of thousands, likewise; SHOWS_ON_VALUES: where nonzeros have values, of
- * which SDDMM needs none. Lab numbers, to tell mutants from labs. */
+ * which SDDMM needs none. Lab numbers, to tell mutants from labs. `after` is the number of the combination of knobs that
+ * a mutant is tried with, where its operation has any (problem_turn_knobs). */
 enum {
     SHOWS_ALWAYS = 100,
     SHOWS_ON_SIMT = 200,

@@ -46,7 +46,7 @@ static bool is_tried_on(const contender *c, int matrix)
 
 /* The mutants that are tried on this matrix. */
 static enum status judge_all(const options *o, const device_info *device, const problem *p,
-                             int matrix, error_text *error)
+                             int matrix, int knobs, error_text *error)
 {
     const int no_tuning[MAX_TUNABLES] = {0};
     for (const contender *c = contenders(); c; c = c->next) {
@@ -54,6 +54,7 @@ static enum status judge_all(const options *o, const device_info *device, const 
         outcome out;
         if (!c->lab) continue; /* a vendor's library */
         if (c->operation != p->operation || c->precision != p->precision) continue;
+        if (c->after != knobs) continue;
         if (!is_tried_on(c, matrix)) continue;
         /* A fresh workbench each, since some mutants spoil their inputs. */
         const enum status status = workbench_create(&w, o, device, p, error);
@@ -65,11 +66,13 @@ static enum status judge_all(const options *o, const device_info *device, const 
     return STATUS_OK;
 }
 
-/* Whether an earlier mutant has the operation and precision of c, too. */
+/* Whether an earlier mutant has the operation, precision and knobs of c, too. */
 static bool is_repetition(const contender *c)
 {
     for (const contender *d = contenders(); d != c; d = d->next)
-        if (d->lab && d->operation == c->operation && d->precision == c->precision) return true;
+        if (d->lab && d->operation == c->operation && d->precision == c->precision &&
+            d->after == c->after)
+            return true;
     return false;
 }
 
@@ -90,9 +93,11 @@ static enum status judge_matrix(int matrix, const device_info *device, error_tex
                      .seed = 1,
                      .precision = c->precision,
                      .operation = c->operation};
+        if (p.operation->most_width) p.width = p.operation->most_width;
+        problem_turn_knobs(&p, (uint64_t)c->after);
         status = p.operation->create(&p, error);
         for (int i = 0; i < num_passes && status == STATUS_OK; i++)
-            status = judge_all(&passes[i], device, &p, matrix, error);
+            status = judge_all(&passes[i], device, &p, matrix, c->after, error);
         p.operation->destroy(&p);
     }
     csr_free(&A);

@@ -149,6 +149,49 @@ template <bool RIGHT> static void one_fences(void)
         <<<4, 32>>>(named<int>("B", 128), named<int>("ticket", 1), named<int>("C", 32));
 }
 
+/* A first version of lab 36's merge of segments: each lane leaves a number, lane 0 counts the warp in and tells the others
+ * by a shuffle whether it came last. All results were right, and yet a shuffle orders no memory. */
+template <bool RIGHT>
+static __global__ void merge_after_shuffle_kernel(int *left, unsigned *arrived, int *C)
+{
+    const int lane = threadIdx.x;
+    int last = 0;
+    THERE, left[blockIdx.x * 32 + lane] = lane;
+    __syncwarp();
+    if (lane == 0) {
+        __threadfence();
+        last = atomicInc(arrived, gridDim.x - 1) == gridDim.x - 1;
+        __threadfence();
+    }
+    last = __shfl_sync(~0u, last, 0);
+    if (RIGHT) __syncwarp();
+    if (!last) return;
+    int sum = 0;
+    for (unsigned k = 0; k < gridDim.x; k++)
+        HERE, sum += left[k * 32 + lane];
+    C[lane] = sum;
+}
+template <bool RIGHT> static void merge_after_shuffle(void)
+{
+    merge_after_shuffle_kernel<RIGHT>
+        <<<4, 32>>>(named<int>("left", 128), named<unsigned>("arrived", 1), named<int>("C", 32));
+}
+
+/* The other half of it: who comes last puts the counter back for the next run, by an ordinary store. */
+template <bool RIGHT> static __global__ void reset_by_store_kernel(unsigned *arrived)
+{
+    const unsigned count = gridDim.x;
+    __threadfence();
+    if (RIGHT)
+        atomicInc(arrived, count - 1); /* wraps to 0 itself */
+    else if (THERE, atomicAdd(arrived, 1) == count - 1)
+        HERE, *arrived = 0;
+}
+template <bool RIGHT> static void reset_by_store(void)
+{
+    reset_by_store_kernel<RIGHT><<<3, 1>>>(named<unsigned>("arrived", 1));
+}
+
 /* A turn that is passed from block to block; the second array is written after the turn has
  * been. */
 template <bool RIGHT> static __global__ void turn_kernel(int *turn, int *sum)
@@ -186,6 +229,10 @@ void plant_global_races(void)
         {3, 0, 0}, {0, 0, 0});
     BUG(one_fences, RACECHECK, "race", "reads B[1], which thread (1,0,0) of block (0,0,0) writes",
         {3, 0, 0}, {1, 0, 0});
+    BUG(merge_after_shuffle, RACECHECK, "race",
+        "reads left[1], which thread (1,0,0) of block (0,0,0) writes", {3, 0, 0}, {1, 0, 0});
+    BUG(reset_by_store, RACECHECK, "race",
+        "writes arrived[0], which thread (0,0,0) of block (1,0,0)", {2, 0, 0}, {0, 0, 0});
     BUG(turn, RACECHECK, "race", "writes sum[0], which thread (0,0,0) of block (0,0,0) writes",
         {1, 0, 0}, {0, 0, 0});
 }

@@ -144,6 +144,9 @@ static void unknown_names(void **state)
     (void)state;
     assert_fails("tiy", NULL, "tiy: no such file or dataset; did you mean tiny? (--list shows");
     assert_fails("qqqqqqqq", NULL, "qqqqqqqq: no such file or dataset (--list shows");
+    assert_fails("32", NULL,
+                 "32: no such file or dataset; DATASET comes first, then the width: arxiv 32");
+    assert_fails("32,256", NULL, "comes first, then the width: arxiv 32,256");
     assert_fails("some/where.mtx", NULL, "some/where.mtx: no such file or dataset");
     assert_fails("", NULL, "no such file or dataset");
     assert_fails("rnd:rows=4", NULL, "no generator 'rnd'");

@@ -147,7 +147,7 @@ static void flags_and_values(void **state)
     assert_true(parsed("--check-only").check && !parsed("--check-only").bench);
     assert_true(parsed("--bench-only").bench && !parsed("--bench-only").check);
     assert_int_equal(parsed("--cold").l2, L2_COLD);
-    assert_int_equal(parsed("--cold --warm").l2, L2_WARM);
+    assert_int_equal(parsed("--warm --warm").l2, L2_WARM);
     assert_int_equal(parsed("--vs dense").rivals, RIVALS_DENSE);
     assert_true(parsed("--tune").tune);
     assert_true(parsed("--sweep").sweep);
@@ -349,6 +349,8 @@ static void contradictions(void **state)
 {
     (void)state;
     assert_refuses("--check-only --bench-only", "--check-only and --bench-only exclude each other");
+    assert_refuses("--warm --cold", "--warm and --cold exclude each other");
+    assert_refuses("--cold --runs 5 --warm", "--warm and --cold exclude each other");
     assert_refuses("--tune --sweep", "--sweep and --tune exclude each other");
     assert_refuses("--tune --check-only", "--tune measures, which --check-only forbids");
     static const char *const about_times[] = {"--tune", "--bench-only", "--runs 5", "--warm",

@@ -1,0 +1,391 @@
+/*
+ * Lab 36 - fused attention: scores, softmax and weighted sum in one walk along a row.
+ *
+ * Idea      A softmax needs the largest score, which is known at the end of the row. Keep the largest so
+ *           far, and scale down what was added under a smaller one. Then no score is ever stored.
+ * Changed   Lab 35 runs three kernels, and keeps a score for each nonzero and head between them.
+ * Run       make lab36 && ./lab36 arxiv 64 --set HEADS=4
+ * Watch     Long rows are cut; the warp that comes last puts the segments together, in one order always.
+ *           backward.cu makes the scores again, and stores none either.
+ * Paper     M. Milakov, N. Gimelshein: Online normalizer calculation for softmax, 2018
+ */
+#include "device/occupancy.cuh"
+#include "head_part.cuh"
+#include "ops/attention.h"
+#include "row_walk.cuh"
+
+#include <math.h>
+
+/* Positions in attention_plan.tuning. */
+enum { TUNE_LOADS, TUNE_PIECES, TUNE_SIDE, TUNE_SHORT, TUNE_SEGMENT, TUNE_WINDOW };
+
+/* What the kernel is given. */
+template <class H> struct attention {
+    row_walk rows;
+    int d, vectors;      /* of a head: features, and vectors of them */
+    unsigned node_bytes; /* of all heads */
+    float scale;
+    const H *__restrict__ values; /* the bias, or weights; NULL: no bias */
+    const H *__restrict__ Q, *__restrict__ K, *__restrict__ V;
+    const float *__restrict__ el, *__restrict__ er, *__restrict__ a;
+    H *O;
+    float *lse; /* NULL: there is no softmax */
+};
+
+static __device__ __forceinline__ float leaky(float x)
+{
+    return x > 0 ? x : x * ATTENTION_SLOPE;
+}
+
+/* What is known of a row and head, once some nonzeros are added: the largest score; the sum of exponentials of scores
+ * less that; the sum of rows of V, each times its exponential. Without a SOFTMAX the last one alone. */
+template <bool SOFTMAX, int PIECES, int V> struct row_state {
+    static constexpr int COUNT = PIECES * V + (SOFTMAX ? 2 : 0);
+    float most = -INFINITY, total = 0, sum[PIECES][V] = {};
+
+    /* f of each of its floats. */
+    template <class F> __device__ __forceinline__ void each(const F &f)
+    {
+        if (SOFTMAX) f(most), f(total);
+#pragma unroll
+        for (int k = 0; k < PIECES; k++)
+#pragma unroll
+            for (int v = 0; v < V; v++)
+                f(sum[k][v]);
+    }
+
+    /* Makes room for scores up to `score`. Returns what is subtracted from scores from now on: never -infinity, since
+     * the difference of two of them is no number. */
+    __device__ __forceinline__ float raise(float score)
+    {
+        /* BEGIN STUDENT: the new largest score; what was added under the old one is scaled down */
+        const float old = most;
+        most = fmaxf(most, score);
+        const float from = most == -INFINITY ? 0 : most, shrink = exponential(old - from);
+        total *= shrink;
+#pragma unroll
+        for (int k = 0; k < PIECES; k++)
+#pragma unroll
+            for (int v = 0; v < V; v++)
+                sum[k][v] *= shrink;
+        return from;
+        /* END STUDENT */
+    }
+
+    /* Adds what is known of other nonzeros. */
+    __device__ __forceinline__ void take(const row_state &other)
+    {
+        float weight = 1;
+        if (SOFTMAX) {
+            const float from = raise(other.most);
+            weight = exponential(other.most - from);
+            total += weight * other.total;
+        }
+        add_scaled(sum, weight, other.sum);
+    }
+};
+
+/* A group of lanes at work on a row and head, U nonzeros at a time. */
+template <class H, int V, int LANES, int PIECES, int U, attention_mode MODE>
+struct attention_group {
+    static constexpr bool SOFTMAX = MODE != ATTENTION_WEIGHTED;
+    typedef head_part<H, V, LANES, PIECES> part;
+    typedef group_walk<LANES, U> walk;
+
+    const attention<H> &p;
+    walk way;
+    const part mine;
+    const size_t head_at;           /* in the features of a node */
+    const H *const keys, *const of; /* K and V: of node 0 this lane's first feature */
+    typename part::floats q, a;
+    float left; /* el */
+    float value[walk::HELD],
+        right[walk::HELD]; /* A's, and er, of the nonzeros that this lane holds */
+    row_state<SOFTMAX, PIECES, V> row;
+
+    __device__ __forceinline__ explicit attention_group(const attention<H> &given)
+        : p(given), way(p.rows), mine(p.vectors), head_at((size_t)way.head * p.d),
+          keys(p.K + head_at + mine.feature(0)), of(p.V + head_at + mine.feature(0))
+    {
+        if (MODE == ATTENTION_DOT || MODE == ATTENTION_GATV2)
+            mine.load_own(q, p.Q + place_of_row());
+        if (MODE == ATTENTION_GATV2) mine.load_own(a, p.a + head_at);
+        if (MODE == ATTENTION_GAT) left = p.el[(size_t)way.own.row * p.rows.heads + way.head];
+    }
+
+    /* Where the row's head begins in Q and O. */
+    __device__ __forceinline__ size_t place_of_row() const
+    {
+        return (size_t)way.own.row * p.rows.heads * p.d + head_at;
+    }
+
+    /* Loads what is known of each nonzero of the batch beside its rows of K and V. */
+    __device__ __forceinline__ void fetch_scalars(int at)
+    {
+#pragma unroll
+        for (int h = 0; h < walk::HELD; h++) {
+            const int place = way.place(at, h * LANES + mine.lane);
+            value[h] = p.values ? widen(p.values[place]) : 0;
+            if (MODE == ATTENTION_GAT)
+                right[h] = p.er[(size_t)way.column[h] * p.rows.heads + way.head];
+        }
+    }
+
+    /* This lane's part of <a, leaky(q + x)>. */
+    __device__ __forceinline__ float leaky_dot(const typename part::vectors &x) const
+    {
+        float sum = 0;
+#pragma unroll
+        for (int k = 0; k < PIECES; k++)
+#pragma unroll
+            for (int v = 0; v < V; v++)
+                sum += a[k][v] * leaky(q[k][v] + widen(x[k][v]));
+        return sum;
+    }
+
+    /* The score of nonzero j of the batch, or its weight. */
+    __device__ __forceinline__ float score(int j, const typename part::vectors &k,
+                                           const typename part::vectors &v) const
+    {
+        const float known = walk::of(value, j);
+        switch (MODE) {
+        case ATTENTION_DOT:
+            return p.scale * subwarp_sum<LANES>(dot(q, k)) + known;
+        case ATTENTION_GAT:
+            return leaky(left + walk::of(right, j)) + known;
+        case ATTENTION_GATV2:
+            return subwarp_sum<LANES>(leaky_dot(v)) + known;
+        default:
+            return known;
+        }
+    }
+
+    /* Adds nonzeros first .. first + U - 1 of the batch at `at`. */
+    __device__ __forceinline__ void add(int at, int first)
+    {
+        /* BEGIN STUDENT: load all rows, then the scores, then their exponentials, then the sum */
+        typename part::vectors k[U], v[U];
+        float weight[U];
+#pragma unroll
+        for (int u = 0; u < U; u++) {
+            const size_t node = (size_t)(unsigned)walk::of(way.column, first + u) * p.node_bytes;
+            if (MODE == ATTENTION_DOT) mine.load(k[u], byte_offset(keys, node));
+            mine.load(v[u], byte_offset(of, node));
+        }
+#pragma unroll
+        for (int u = 0; u < U; u++) {
+            const float s = score(first + u, k[u], v[u]);
+            weight[u] = way.has(at, first + u) ? s : SOFTMAX ? -INFINITY : 0;
+        }
+        if (SOFTMAX) {
+            float largest = weight[0];
+#pragma unroll
+            for (int u = 1; u < U; u++)
+                largest = fmaxf(largest, weight[u]);
+            const float from = row.raise(largest);
+#pragma unroll
+            for (int u = 0; u < U; u++) {
+                weight[u] = exponential(weight[u] - from);
+                row.total += weight[u];
+            }
+        }
+#pragma unroll
+        for (int u = 0; u < U; u++)
+            add_scaled(row.sum, weight[u], v[u]);
+        /* END STUDENT */
+    }
+
+    __device__ __forceinline__ void store() const
+    {
+        const bool empty = way.own.first == way.own.end;
+        mine.store(p.O + place_of_row(), row.sum, !SOFTMAX ? 1 : empty ? 0 : 1 / row.total);
+        if (SOFTMAX && mine.lane == 0)
+            p.lse[(size_t)way.own.row * p.rows.heads + way.head] = row.most + logf(row.total);
+    }
+};
+
+/* Blocks of an SM by registers, of which it has 32 for each of its threads. A lane needs those of its loads, a float
+ * for each feature of a sum, of q and of a, and others, as compiled. */
+constexpr int blocks_per_sm(attention_mode mode, int features, int load_words)
+{
+    const int rows = mode == ATTENTION_DOT ? 2 : 1; /* that a nonzero fetches */
+    const int kept = mode == ATTENTION_DOT ? 2 : mode == ATTENTION_GATV2 ? 3 : 1;
+    const int others = mode == ATTENTION_DOT ? 44 : 64;
+    const int registers = rows * load_words + kept * features + others;
+    return THREADS_PER_SM * 32 / (BLOCK * registers);
+}
+
+template <class H, int V, int LANES, int PIECES, int U, attention_mode MODE>
+static __global__ void __launch_bounds__(BLOCK, blocks_per_sm(MODE, PIECES *V,
+                                                              U *PIECES *words_of(V * sizeof(H))))
+    fused_attention_kernel(const __grid_constant__ attention<H> p)
+{
+    attention_group<H, V, LANES, PIECES, U, MODE> group(p);
+    for (int at = 0; at < group.way.most; at += group.way.step()) {
+        group.way.advance(at);
+        group.fetch_scalars(at);
+#pragma unroll 1
+        for (int first = 0; first < group.way.BATCH && at + first < group.way.most; first += U)
+            group.add(at, first);
+    }
+    if (group.way.finish(group.row)) group.store();
+}
+
+/* ---- which instance ---------------------------------------------------------------------------- */
+
+template <class H> using attention_kernel = void (*)(attention<H>);
+
+/* Loads of a lane that are on their way: MANY are an option of mode DOT. */
+constexpr int FEW = 8, MANY = 16;
+
+template <class H> struct attention_kernels {
+    attention_mode mode;
+    int loads;
+
+    template <int V, int LANES, int PIECES, attention_mode MODE, int LOADS = FEW>
+    static attention_kernel<H> instance()
+    {
+        constexpr bool HAS_DOT = MODE == ATTENTION_DOT || MODE == ATTENTION_GATV2;
+        constexpr int OF_NONZERO = HAS_DOT ? 2 * PIECES : PIECES; /* q takes registers, too */
+        constexpr int U = LOADS > OF_NONZERO ? LOADS / OF_NONZERO : 1;
+        return fused_attention_kernel<H, V, LANES, PIECES, U, MODE>;
+    }
+
+    template <int V, int LANES, int PIECES> attention_kernel<H> get() const
+    {
+        switch (mode) {
+        case ATTENTION_GAT:
+            return instance<V, LANES, PIECES, ATTENTION_GAT>();
+        case ATTENTION_GATV2:
+            return instance<V, LANES, PIECES, ATTENTION_GATV2>();
+        case ATTENTION_WEIGHTED:
+            return instance<V, LANES, PIECES, ATTENTION_WEIGHTED>();
+        default:
+            if constexpr (V * sizeof(H) == WIDE)
+                if (loads == MANY) return instance<V, LANES, PIECES, ATTENTION_DOT, MANY>();
+            return instance<V, LANES, PIECES, ATTENTION_DOT>();
+        }
+    }
+};
+
+/* ---- the plan ---------------------------------------------------------------------------------- */
+
+struct fused_plan {
+    head_shape shape;
+    walk_plan walk;
+};
+
+static size_t element_bytes(const attention_plan *plan)
+{
+    return precision_format(plan->contender->base.precision)->bytes;
+}
+
+template <class H>
+static cudaError_t run(const attention_plan *plan, const attention_inputs *in, void *O, float *lse,
+                       cudaStream_t stream)
+{
+    const fused_plan *f = (const fused_plan *)plan->state;
+    const void *values = sizeof(H) == 4 ? plan->A.d_values : plan->A.d_values16;
+    const attention<H> p = {.rows = f->walk.rows,
+                            .d = plan->d,
+                            .vectors = plan->d / f->shape.vector,
+                            .node_bytes = (unsigned)(plan->heads * plan->d * sizeof(H)),
+                            .scale = plan->scale,
+                            .values = (const H *)values,
+                            .Q = (const H *)in->Q,
+                            .K = (const H *)in->K,
+                            .V = (const H *)in->V,
+                            .el = in->el,
+                            .er = in->er,
+                            .a = in->a,
+                            .O = (H *)O,
+                            .lse = lse};
+    if (plan->A.rows == 0) return cudaSuccess;
+    const attention_kernels<H> kernels = {plan->mode, plan->tuning[TUNE_LOADS]};
+    const attention_kernel<H> kernel = kernel_of_shape<H>(f->shape, kernels);
+    kernel<<<f->walk.grid, BLOCK, 0, stream>>>(p);
+    return cudaGetLastError();
+}
+
+static void release(attention_plan *plan)
+{
+    walk_plan_free(&((fused_plan *)plan->state)->walk);
+    free(plan->state);
+}
+
+static cudaError_t prepare(attention_plan *plan)
+{
+    int *const tuning = plan->tuning;
+    const head_shape shape = head_shape_of(plan->d, element_bytes(plan), tuning[TUNE_PIECES]);
+    fused_plan *f = (fused_plan *)calloc(1, sizeof *f);
+    if (!f) return cudaErrorMemoryAllocation;
+    f->shape = shape;
+    const bool wide = shape.vector * element_bytes(plan) == WIDE;
+    tuning[TUNE_PIECES] = wide ? shape.pieces : 1;
+    if (!wide || plan->mode != ATTENTION_DOT) tuning[TUNE_LOADS] = FEW;
+    tuning[TUNE_SIDE] = side_of(tuning[TUNE_SIDE], plan->heads, shape.lanes);
+    if (tuning[TUNE_WINDOW] >= plan->A.rows) tuning[TUNE_WINDOW] = 0;
+    const walk_settings settings = {.segment = tuning[TUNE_SEGMENT],
+                                    .short_row = tuning[TUNE_SHORT],
+                                    .window = tuning[TUNE_WINDOW],
+                                    .side = tuning[TUNE_SIDE]};
+    const int numbers = shape.vector * shape.pieces + 2; /* see row_state */
+    const cudaError_t error =
+        walk_plan_make(&plan->A, settings, plan->heads, shape.lanes, numbers, &f->walk);
+    plan->state = f;
+    if (error != cudaSuccess) release(plan);
+    return error;
+}
+
+/* The columns, the values if there are any, and the shares. */
+static size_t format_bytes(const attention_plan *plan)
+{
+    const device_csr &A = plan->A;
+    const size_t value = A.d_values || A.d_values16 ? element_bytes(plan) : 0;
+    const fused_plan *f = (const fused_plan *)plan->state;
+    return A.nnz * (sizeof(int) + value) + row_shares_bytes(f->walk.shares);
+}
+
+static size_t workspace_bytes(const attention_plan *plan)
+{
+    return walk_plan_bytes(&((const fused_plan *)plan->state)->walk);
+}
+
+static const char *unsuited(const problem *p)
+{
+    return head_unsuited(p->width);
+}
+
+/* By the width alone. No setting has been measured yet. */
+template <enum precision PRECISION> static void choose(const row_stats *stats, int d, int *tuning)
+{
+    (void)stats;
+    tuning[TUNE_PIECES] = usual_pieces(d, precision_format(PRECISION)->bytes);
+}
+
+#define FUSED(title, kind, type)                                                              \
+    static attention_contender title = {                                                      \
+        .base = {.lab = 36,                                                                   \
+                 .after = 35,                                                                 \
+                 .name = #title,                                                              \
+                 .summary = "scores, softmax and sum in one walk along a row",                \
+                 .precision = kind,                                                           \
+                 .unsuited = unsuited,                                                        \
+                 .tunables = {{"LOADS", "loads of a lane on their way", {FEW, MANY}, 2, FEW}, \
+                              TUNABLE_PIECES,                                                 \
+                              TUNABLE_SIDE,                                                   \
+                              TUNABLE_SHORT,                                                  \
+                              TUNABLE_SEGMENT,                                                \
+                              TUNABLE_WINDOW}},                                               \
+        .choose = choose<kind>,                                                               \
+        .prepare = prepare,                                                                   \
+        .run = run<type>,                                                                     \
+        .format_bytes = format_bytes,                                                         \
+        .workspace_bytes = workspace_bytes,                                                   \
+        .release = release,                                                                   \
+    };                                                                                        \
+    ATTENTION_REGISTER(title)
+
+FUSED(fused_attention, PRECISION_FP32, float)
+FUSED(fused_attention_fp16, PRECISION_FP16, __half)
+FUSED(fused_attention_bf16, PRECISION_BF16, __nv_bfloat16)
