@@ -105,7 +105,8 @@ unreadable() {
 
 @test "starter: a README of its own, no notebooks, no dead links, and no link lost that is alive" {
     diff scripts/starter.md "$starter/README.md"
-    [ -z "$(find "$starter" -name LOG.md)" ] && [ ! -e "$starter/docs/tour.md" ]
+    [ -z "$(find "$starter" -name LOG.md)" ]
+    [ ! -e "$starter/docs/tour.md" ]
     local page target linked=0
     while read -r page; do
         while read -r target; do
@@ -116,7 +117,8 @@ unreadable() {
     done < <(find "$starter" -name '*.md')
     [ "$linked" -gt 100 ]
     grep -qF '(docs/where-to-run.md)' "$starter/README.md"
-    grep -q '[.]zip' "$starter/README.md" && grep -q '^test   zip ' "$starter/scripts/setup" # as it tells to pack
+    grep -q '[.]zip' "$starter/README.md" # which it tells to pack
+    grep -q '^test   zip ' "$starter/scripts/setup"
     diff docs/counters.md "$starter/docs/counters.md" # every link of it is handed out
     mkdir -p "$BATS_TEST_TMPDIR/a/b"
     printf '%s\n' 'see [here](../a/x.md#part), [gone](y.md) and [a' 'long one](../../z.md); [top](#top), [web](https://w), i[0](1)' >"$BATS_TEST_TMPDIR/a/b/p.md"

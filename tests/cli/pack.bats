@@ -18,7 +18,8 @@ setup() {
 refuses() {
     run --separate-stderr "-$1" "${@:3}"
     echo "$stderr"
-    [ "${#stderr_lines[@]}" -eq 1 ] && [[ $stderr == *"$2"* ]]
+    [ "${#stderr_lines[@]}" -eq 1 ]
+    [[ $stderr == *"$2"* ]]
 }
 
 # Takes the programs built here, as if $tree had built them: its sources are older, its commit another.
@@ -44,6 +45,7 @@ take_objects() {
     scripts/release "$BATS_TEST_TMPDIR/b.tar.gz"
     cmp "$BATS_TEST_TMPDIR/a.tar.gz" "$BATS_TEST_TMPDIR/b.tar.gz"
     diff <(scripts/source-files) <(tar -tzf "$BATS_TEST_TMPDIR/a.tar.gz" | sed 's,^spmm-labs-[^/]*/,,' | LC_ALL=C sort)
+    run ! grep -vE '^[-drwx]+ 0/0 +[0-9]+ 1970-01-01 00:00 ' <(TZ=UTC tar -tvzf "$BATS_TEST_TMPDIR/a.tar.gz")
     refuses 2 "x.zip: not called .tar.gz" scripts/release "$BATS_TEST_TMPDIR/x.zip"
 }
 
@@ -84,8 +86,9 @@ take_objects() {
     unzip -q "$zip" -d "$tree"
     [ "$(cd "$tree" && echo labs/*)" = labs/03_shared_tiles ]
     [ "$(cd "$tree" && find . -name '*.md')" = ./labs/03_shared_tiles/README.md ]
-    [ ! -e "$tree/tests" ] && [ ! -e "$tree/report" ] && [ ! -e "$tree/docs" ]
-    [ -x "$tree/setup.sh" ] && [ -x "$tree/run_autograder" ]
+    [ "$(cd "$tree" && echo *)" = "Makefile common config.mk datasets labs mk run_autograder scripts setup.sh" ]
+    [ -x "$tree/setup.sh" ]
+    [ -x "$tree/run_autograder" ]
     scripts/autograder 7 "$zip"
     diff <(unzip -Z1 "$zip" | sed -n 's,^labs/\([^/]*\)/.*,\1,p' | sort -u) \
         <({ echo 07_subwarp; sed -n 's/^links[[:space:]]*//p' labs/07_subwarp/grade.tsv; } | sort)
