@@ -12,20 +12,26 @@ COMMON := $(call object,$(COMMON_SOURCES))
 
 # ---- labs --------------------------------------------------------------------------------------
 
-# labN links labs 1..N of its own operations: those whose headers its sources include. Folders come in
-# ascending order, so these are the labs of those operations met so far.
+# labN links labs 1..N of its own operations, in which it registers contenders, and of those whose headers they
+# include: attention opens plans of SDDMM and SpMM. Folders come in ascending order, so LABS_OF_x are the labs of an
+# operation met so far, and NEEDS_OF_x what they include.
 OPERATIONS := $(patsubst common/ops/%.c,%,$(shell grep -l '^const operation ' common/ops/*.c))
-operations_of = $(filter $(OPERATIONS),$(shell sed -n 's,^.include "ops/\(.*\)\.h",\1,p' $(1)/*.cu))
-define lab_rule
+included_by = $(filter $(OPERATIONS),$(shell sed -n 's,^.include "ops/\(.*\)\.h",\1,p' $(1)/*.cu))
+own_of = $(sort $(filter $(OPERATIONS),$(shell sed -n 's,^.*\b\([A-Z_]*\)_REGISTER\>.*,\1,p' $(1)/*.cu | tr A-Z a-z)))
+define note_lab
 LABS_OF_$(2) += $$(call object,$$(wildcard $(1)/*.cu))
+NEEDS_OF_$(2) += $(2) $$(call included_by,$(1))
+endef
+define lab_rule
 $(OUT)/lab$(call number_of,$(1)): $$(LABS_OF_$(2))
 $(OUT)/traced/lab$(call number_of,$(1)): $$(call traced,$$(LABS_OF_$(2)))
 endef
 define lab_rules
-$(if $(2),,$(error $(1)/lab.cu includes no ops/*.h, so its operation is unknown))
-$(foreach o,$(2),$(eval $(call lab_rule,$(1),$(o))))
+$(if $(2),,$(error $(1)/lab.cu registers no contender, so its operation is unknown))
+$(foreach o,$(2),$(eval $(call note_lab,$(1),$(o))))
+$(foreach o,$(sort $(foreach o,$(2),$(NEEDS_OF_$(o)))),$(eval $(call lab_rule,$(1),$(o))))
 endef
-$(foreach d,$(LAB_DIRS),$(eval $(call lab_rules,$(d),$(sort $(call operations_of,$(d))))))
+$(foreach d,$(LAB_DIRS),$(eval $(call lab_rules,$(d),$(call own_of,$(d)))))
 ALL_LAB_OBJECTS := $(call object,$(wildcard $(LAB_DIRS:%=%/*.cu)))
 
 $(addprefix $(OUT)/,$(LABS)): $(call object,$(LAB_MAIN)) $(COMMON)

@@ -31,7 +31,7 @@ write = $(foreach page,$(shell grep -lxF -e '<!-- $(1) -->' $(PAGES)),\
 
 ladder: leaderboard $(ROWS_PROGRAM) ## Write the tables of README.md, docs and the handouts from the measured rows
 	$(foreach o,$(OPERATIONS),$(call write,$(call named,ladder,$(o),spmm),$(ROWS_PROGRAM) ladder $(call ladder_rows,$(o))))
-	$(foreach d,$(LAB_DIRS),$(foreach o,$(call operations_of,$(d)),$(call write,$(call named,lab-table $(call \
+	$(foreach d,$(LAB_DIRS),$(foreach o,$(call own_of,$(d)),$(call write,$(call named,lab-table $(call \
 		number_of,$(d)),$(o),$(call own_operation,$(d))),$(ROWS_PROGRAM) ladder lab=$(call \
 		number_of,$(d)) $(call ladder_rows,$(o)) $(if $(call ladder_rows,$(o)),$(call narrow_rows,$(o))))))
 	$(call write,dense-table,$(ROWS_PROGRAM) dense $(DENSE_ROWS))

@@ -6,6 +6,8 @@ ROWS_OBJECTS := $(ROWS_SOURCES:%=$(BUILD)/tools/%.o)
 # Scripts find it, also those that tests copy elsewhere.
 export ROWS_PROGRAM
 
+.PHONY: plot
+
 # The operations with the names of their widths, and each lab's parent, as the sources say them.
 ROWS_LISTS = -DOPERATIONS='"$(shell scripts/operations | tr '\n' ' ')"' -DPARENTS='"$(shell scripts/parent-of | tr '\n' ' ')"'
 $(BUILD)/tools/lists: FORCE
@@ -23,5 +25,10 @@ $(ROWS_PROGRAM): $(ROWS_OBJECTS)
 
 rows: $(ROWS_PROGRAM) ## Build the program that computes from measured rows: make rows && ./rows --help
 	$(Q)cp -f $< $@
+
+# (A terminal's own TERM is in the environment.)
+plot: $(ROWS_PROGRAM) ## A picture of rows, a sweep's too: make plot CSV=rows.csv [X=N Y=over_best] [TERM=png|svg|terminal]
+	$(Q)scripts/plot '$(if $(filter command,$(origin TERM)),$(TERM),terminal)' '$(CSV)' \
+		$(if $(X),X='$(X)') $(if $(Y),Y='$(Y)') $(if $(WHO),who='$(WHO)') $(if $(ONLY),only='$(ONLY)') $(if $(N),N='$(N)')
 
 -include $(ROWS_OBJECTS:.o=.d)

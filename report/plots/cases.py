@@ -37,6 +37,11 @@ def short(name):
     return name if len(name) <= 26 else name[:24] + ".."
 
 
+def said(mean):
+    """A geometric mean of Data.mean, and in how many it is ahead."""
+    return f"{mean[0]:.2f}, {mean[1]} of {mean[2]}"
+
+
 def summary(speedup):
     """The geometric mean of {anything: speedup}, and in how many it is ahead."""
     ahead = sum(ratio > 1 for ratio in speedup.values())
@@ -86,13 +91,17 @@ def rnn_places(names):
     return place, tuple(zip(*ticks))
 
 
-def rnn_panel(ax, N, place, speedups, over, rival, published):
-    """On `ax`, {lab: {problem: speedup}} at the places of rnn_places, over what `over` says, of a `rival`; and lines of
-    what was published."""
-    for lab, speedup in speedups.items():
+def rnn_panel(ax, data, panel, place, over, rival, published):
+    """On `ax`, the speedups of a panel of `data` at the places of rnn_places, over what `over` says, of a `rival`; and
+    lines of what was published."""
+    N = panel.split()[1]
+    for lab in map(int, data.series(panel)):
+        speedup = data.points(panel, lab)
         ax.plot([place[name] for name in speedup], list(speedup.values()),
-                **{**suite.dot(lab), "label": f"lab {lab}: {summary(speedup)}"})
-    mark_published(ax, published)
+                **{**suite.dot(lab), "label": f"lab {lab}: {said(data.mean(panel, lab))}"})
+    for value in published:
+        ax.axhline(value, color="black", linewidth=0.8, linestyle=(0, (6, 3)), zorder=1,
+                   label=f"{data.word('published')}: {value:g}")
     ax.set_yscale("log")
     suite.plain_ticks(ax.yaxis, 1, 2, 5)
     mark_behind(ax, f"{rival} ahead")

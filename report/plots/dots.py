@@ -16,12 +16,12 @@ def lines(ax, graphs):
         label.set_fontweight("bold")
 
 
-def points(ax, graphs, values, lab=None, **style):
-    """A point for each graph that `values` has, and their mean, which is returned, if it has them all. What lies
-    outside of the axis is not drawn, what lies on its border is drawn whole. Of a lab they stand a little above
-    the line or below."""
+def points(ax, graphs, values, mean=None, lab=None, **style):
+    """A point for each graph that `values` has, and their mean (of Data.mean), which is returned, if it is of all.
+    What lies outside of the axis is not drawn, what lies on its border is drawn whole. Of a lab they stand a little
+    above the line or below."""
     at = [(x, y) for y, x in enumerate(values.get(graph) for graph in graphs) if x is not None]
-    mean = suite.geomean([x for x, _ in at]) if len(at) == len(graphs) else None
+    mean = mean[0] if mean and mean[2] == len(graphs) else None
     if mean:
         at.append((mean, len(graphs)))
     low, high = ax.get_xlim() if not ax.get_autoscalex_on() else (0, math.inf)

@@ -19,9 +19,9 @@ def draw(results):
         times = suite.times(rows)
         limit = {row["dataset"]: gather.limit_ms(limits, row) for row in rows if suite.time_of(row)}
         ax.set_xscale("log")
-        dots.points(ax, graphs, suite.ratios(times["best"], limit), label="cuSPARSE's best", **suite.VENDOR_DOT)
+        _points(ax, graphs, suite.ratios(times["best"], limit), None, label="cuSPARSE's best", **suite.VENDOR_DOT)
         for lab in (lab for lab in LABS if lab in times):
-            dots.points(ax, graphs, suite.ratios(times[lab], limit), lab, **suite.dot(lab))
+            _points(ax, graphs, suite.ratios(times[lab], limit), lab, **suite.dot(lab))
         ax.axvline(1, color="black", linewidth=0.8, zorder=1)
         dots.lines(ax, graphs)
         ax.set_title(f"N = {N}")
@@ -29,6 +29,11 @@ def draw(results):
     suite.plain_ticks(grid[0].xaxis, 1, 1.5, 2, 3, 5, 7)
     suite.legend(figure, *grid)
     return figure
+
+
+def _points(ax, graphs, values, lab, **style):
+    mean = (suite.geomean(values.values()), 0, len(values)) if values else None
+    dots.points(ax, graphs, values, mean, lab, **style)
 
 
 suite.main(draw)

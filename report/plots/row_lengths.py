@@ -26,10 +26,11 @@ def draw(results):
         if place >= len(tables):
             ax.set_axis_off()
     for ax, (name, (law, bins)) in zip(grid.flat, tables.items()):
-        total = left = sum(rows for _, rows, _ in bins)
-        mean = sum(nonzeros for _, _, nonzeros in bins) / total
+        total = left = sum(rows for *_, rows, _ in bins)
+        longest = max(own for _, own, *_ in bins)
+        mean = sum(nonzeros for *_, nonzeros in bins) / total
         lengths, shares = [], []
-        for length, rows, _ in bins:
+        for length, _, rows, _ in bins:
             if length:
                 lengths.append(length)
                 shares.append(left / total)
@@ -37,7 +38,7 @@ def draw(results):
         empty = 100 * (1 - shares[0])
         ax.plot(lengths, shares, linewidth=1.2, **LOOKS[law])
         ax.set_title(name, fontsize=8)
-        ax.text(0.03, 0.02, f"mean {mean:.3g}\nlongest {lengths[-1]}" + (f"\nempty {empty:.2g}%" if empty else ""),
+        ax.text(0.03, 0.02, f"mean {mean:.3g}\nlongest {longest}" + (f"\nempty {empty:.2g}%" if empty else ""),
                 va="bottom", fontsize=6.5, transform=ax.transAxes)
     figure.supxlabel("nonzeros a row, at least", fontsize=8)
     figure.supylabel("share of rows", fontsize=8)
@@ -56,7 +57,7 @@ def _paths():
 
 
 def _table(path):
-    """The law of the lengths, and the bins: shortest length, rows, their nonzeros."""
+    """The law of the lengths, and the bins: shortest and longest length, rows, their nonzeros."""
     law, bins = None, []
     with open(path, encoding="utf-8") as stream:
         for line in stream:
@@ -64,7 +65,7 @@ def _table(path):
             if cell[0] == "lengths":
                 law = cell[1]
             elif cell[0].isdigit():
-                bins.append((int(cell[0]), int(cell[2]), int(cell[3])))
+                bins.append(tuple(int(number) for number in cell[:4]))
     return law, bins
 
 

@@ -4,26 +4,22 @@ import dots
 import suite
 from suite import plt
 
-WIDTHS = [32, 256]
 # Most labs lie around 1, a few far behind on graphs of one long row: the axis is cut in two scales.
 CUT = 1 / 10
 TICKS = ([(1 / n, f"1/{n}") for n in (10000, 1000, 100, 20, 10, 4, 2)] +
          [(n, f"{n:g}") for n in (1, 1.5, 2, 3, 4, 6, 8, 12)])
 
 
-def draw(results):
-    rows = {N: results.rows("spmm.csv", N=N, **suite.PLAIN) for N in WIDTHS}
-    times = {N: suite.times(rows[N]) for N in WIDTHS}
-    speedups = {N: {lab: suite.ratios(times[N]["best"], times[N][lab]) for lab in suite.LABS if lab in times[N]}
-                for N in WIDTHS}
-    every = [value for N in WIDTHS for own in speedups[N].values() for value in own.values()]
+def draw(data):
+    widths = data.panels()
+    every = [value for N in widths for lab in data.series(N) for value in data.points(N, lab).values()]
     scales = (min(every + [CUT / 10]) / 1.5, CUT), (CUT, max(every + [1]) * 1.15)
 
-    figure, grid = plt.subplots(len(WIDTHS), 2, figsize=(suite.WIDTH, 6.4), sharey="row",
+    figure, grid = plt.subplots(len(widths), 2, figsize=(suite.WIDTH, 6.4), sharey="row",
                                 width_ratios=[1, 2.7], constrained_layout=True)
     figure.get_layout_engine().set(w_pad=0.01, wspace=0.01)
-    for N, (far, near) in zip(WIDTHS, grid):
-        graphs = suite.names(rows[N])
+    for N, (far, near) in zip(widths, grid):
+        graphs = data.graphs(N)
         for ax, (low, high) in zip((far, near), scales):
             ax.set_xscale("log")
             ax.set_xlim(low, high)
@@ -31,8 +27,8 @@ def draw(results):
             ax.set_xticks([], minor=True)
             dots.vendor_side(ax)
             dots.lines(ax, graphs)
-            for lab, own in speedups[N].items():
-                mean = dots.points(ax, graphs, own, lab, **suite.dot(lab))
+            for lab in map(int, data.series(N)):
+                mean = dots.points(ax, graphs, data.points(N, lab), data.mean(N, lab), lab, **suite.dot(lab))
         dots.say_mean(near, graphs, mean)  # of the last lab
         near.spines["left"].set_visible(False)
         near.set_title(f"N = {N}; grey: cuSPARSE is faster")
@@ -41,4 +37,4 @@ def draw(results):
     return figure
 
 
-suite.main(draw)
+suite.drawn(draw)

@@ -1,14 +1,15 @@
 """What all figures share: colours, rows (of measured.py), and the lines that say where the numbers come from.
 
-A figure is an executable file of this folder, NAME.py: it defines `draw(results)`, which returns a matplotlib
-figure, and ends with `suite.main(draw)`. Run as `NAME.py RESULTS FIGURES` it makes FIGURES/NAME.svg and .png of
-the rows in the folder RESULTS (report/results/h200, say). `make plots PLOT=NAME` does that; `make plots` makes all.
+A figure is an executable file of this folder, NAME.py: it defines `draw(data)`, which returns a matplotlib
+figure, and ends with `suite.drawn(draw)`. Its numbers are computed by `rows series NAME` (common/rows/series.c). Older
+ones read rows themselves: `draw(results)` and `suite.main(draw)`. `make plots PLOT=NAME` makes one, `make plots` all.
 """
 
 import csv
 import os
 import sys
 import tempfile
+import textwrap
 
 import matplotlib
 
@@ -115,6 +116,60 @@ def main(draw, measured_by="make bench PLAN=full"):
         sys.exit(_say(f"{name}: no {error} in {', '.join(sorted(results.used))}", 3))
     except (ValueError, csv.Error) as error:
         sys.exit(_say(f"{name}: {', '.join(sorted(results.used))} is malformed: {error}", 3))
+    except OSError as error:
+        sys.exit(_say(f"{name}: {error}", 4))
+
+
+class Data:
+    """The numbers of a figure, as `rows series NAME` prints them: common/rows/series.c says what its lines hold."""
+
+    def __init__(self, path):
+        with open(path, encoding="utf-8") as stream:
+            self.lines = [line.rstrip("\n").split("\t") for line in stream]
+
+    def _of(self, kind, *cells):
+        return [line[1 + len(cells):] for line in self.lines
+                if line[0] == kind and line[1:1 + len(cells)] == [str(cell) for cell in cells]]
+
+    def panels(self):
+        """The names of the panels, in order."""
+        return list(dict.fromkeys(line[1] for line in self.lines if line[0] == "point"))
+
+    def series(self, panel):
+        """The names of the lines of a panel, in order."""
+        return list(dict.fromkeys(line[2] for line in self.lines if line[0] == "point" and line[1] == str(panel)))
+
+    def graphs(self, panel):
+        """{dataset: what it is called}, in the order of the rows."""
+        return dict(self._of("graph", panel))
+
+    def points(self, panel, series):
+        """{name: number} of a line."""
+        return {name: float(value) for name, value in self._of("point", panel, series)}
+
+    def mean(self, panel, series):
+        """(geometric mean of a line, how many are above 1, of how many), or None."""
+        found = self._of("mean", panel, series)
+        return (float(found[0][0]), int(found[0][1]), int(found[0][2])) if found else None
+
+    def word(self, name):
+        return self._of("word", name)[0][0]
+
+    def origin(self):
+        return "\n".join(textwrap.fill(text, 200) for text, in self._of("origin"))
+
+
+def drawn(draw):
+    """Makes the figure of the calling file out of its numbers: NAME.py NAME.tsv FIGURES. Exit status: 0 made, 2 usage,
+    4 it cannot be written."""
+    name = os.path.splitext(os.path.basename(sys.argv[0]))[0]
+    if len(sys.argv) != 3:
+        sys.exit(_say(f"usage: {name}.py {name}.tsv FIGURES", 2))
+    try:
+        data = Data(sys.argv[1])
+        figure = draw(data)
+        save(figure, os.path.join(sys.argv[2], name), data.origin())
+        plt.close(figure)
     except OSError as error:
         sys.exit(_say(f"{name}: {error}", 4))
 

@@ -278,7 +278,7 @@ link_line() {
 @test "a lab of another operation links none of SpMM's" {
     mkdir labs/43_other
     echo 'const operation other_operation = {' >common/ops/other.c
-    echo '#include "ops/other.h"' >labs/43_other/lab.cu
+    echo 'OTHER_REGISTER(lab_other);' >labs/43_other/lab.cu
     line=$(link_line 43)
     [[ $line == *labs/43_other/lab.cu.o* && $line != *labs/01_* ]]
     [[ $(link_line 5) != *43_other* ]]
@@ -287,7 +287,7 @@ link_line() {
 @test "a lab that names no operation is refused" {
     mkdir labs/43_other
     echo '#include "device/warp.cuh"' >labs/43_other/lab.cu
-    refuses "labs/43_other/lab.cu includes no ops/*.h, so its operation is unknown" \
+    refuses "labs/43_other/lab.cu registers no contender, so its operation is unknown" \
         make BACKEND=nonsense help
 }
 

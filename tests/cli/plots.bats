@@ -61,7 +61,7 @@ figures_module() {
     [ "$output" = "speedups: spmm.csv:3: median_ms is '1ms'" ]
     echo '1,one,fp32' >>"$results/spmm.csv"
     run -3 scripts/plots "$results" "$figures" speedups
-    [ "$output" = "speedups: spmm.csv:18: not as many cells as the header has" ]
+    [[ $output == "speedups: "*"spmm.csv:18: not the 16 cells of the first line" ]]
     printf 'lab,precision\n' >"$results/spmm.csv"
     run -3 scripts/plots "$results" "$figures" speedups
     [ "$(cat "$figures/speedups.svg")" = before ]

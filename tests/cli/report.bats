@@ -335,6 +335,5 @@ END
     run scripts/report report/results/h200 "$page" md
     [ "$status" -eq 0 ] || [ "$status" -eq 3 ]
     diff "$page/report.md" report/report.md
-    grep -q '<title>' report/report.html
-    run ! grep -E '(src|href)="[^#d]' report/report.html
+    [ -z "$(git ls-files 'report/*.html' 'report/*.pdf' 'report/figures/*.png' 2>/dev/null)" ] # make report makes them
 }

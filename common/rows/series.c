@@ -1,0 +1,576 @@
+/*
+ * series.c - the numbers that figures of the report are drawn from: rows series FIGURE FOLDER [PUBLISHED.tsv]
+ *
+ * FOLDER holds the rows of one device. Prints lines of cells between tabs, of which the first says the kind:
+ *
+ *     graph   PANEL DATASET LABEL          a dataset of a panel, in the order of the rows
+ *     point   PANEL SERIES NAME VALUE      one number of a line
+ *     mean    PANEL SERIES VALUE AHEAD COUNT   its geometric mean, how many are above 1, of how many
+ *     word    NAME TEXT                    what a legend or a title says
+ *     origin  TEXT                         machine, commits, data, files; lines of the figure's small print
+ *
+ * report/plots/NAME.py draws them and computes nothing.
+ */
+#include "rows/choices.h"
+#include "rows/study.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct figure {
+    const char *folder, *published_path;
+    names machines, commits, pairs, files; /* of the rows that were taken */
+    names notes;
+} figure;
+
+/* What rows of a file are taken; NULL: any. */
+typedef struct wanted {
+    const char *N;
+    const char *labs; /* as in "0,5,99"; "+": all labs, and no vendor */
+    bool plain;       /* as a lab runs by itself: fp32, warm, no options */
+    const char *l2, *flags;
+    const names *datasets;
+} wanted;
+
+typedef struct rows_taken {
+    row_of *row;
+    long count;
+} rows_taken;
+
+/* ---- origin ----------------------------------------------------------------------------------- */
+
+static void use_in(figure *g, row_of r)
+{
+    const char *model = get_or(r, "model", ""), *driver = get_or(r, "driver", "-");
+    const char *machine = get_or(r, "device", "");
+    if (*model) machine = text("%s%smodel of %s", machine, *machine ? ", " : "", model);
+    if (strcmp(driver, "-"))
+        machine = text("%s, driver %s, CUDA %s", machine, driver, get(r, "toolkit"));
+    names_add(&g->machines, machine);
+    if (has(r, "commit")) names_add(&g->commits, get(r, "commit"));
+    if (*get_or(r, "origin", ""))
+        names_add(&g->pairs, text("%s" KEY "%s", get(r, "origin"), get(r, "dataset")));
+    names_add(&g->files, r.table->name);
+}
+
+static void print_small_print(const figure *g)
+{
+    names origins = {0};
+    const char *data = "";
+    for (long i = 0; i < g->pairs.count; i++)
+        names_add(&origins, key_part(g->pairs.name[i], 0));
+    char **origin = names_in_order(&origins);
+    for (long o = 0; o < origins.count; o++) {
+        names of = {0};
+        for (long i = 0; i < g->pairs.count; i++)
+            if (!strcmp(key_part(g->pairs.name[i], 0), origin[o]))
+                names_add(&of, key_part(g->pairs.name[i], 1));
+        data = text("%s%s%s: %s", data, o ? "; " : "", origin[o],
+                    of.count <= 3 ? names_sorted(&of, "") : text("%ld matrices", of.count));
+    }
+    char **machine = names_in_order(&g->machines);
+    const char *machines = "";
+    for (long i = 0; i < g->machines.count; i++)
+        machines = text("%s%s%s", machines, i ? "; " : "", machine[i]);
+    fprintf(out, "origin\t%s; commits %s\n", machines, names_sorted(&g->commits, ""));
+    fprintf(out, "origin\tdata %s; rows of %s\n", data,
+            g->files.count <= 8 ? names_sorted(&g->files, "") : text("%ld files", g->files.count));
+    for (long i = 0; i < g->notes.count; i++)
+        fprintf(out, "origin\t%s\n", g->notes.name[i]);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------- */
+
+static bool is_taken(row_of r, const wanted *w)
+{
+    if (w->N && strcmp(get(r, "N"), w->N)) return false;
+    if (w->labs && !strcmp(w->labs, "+") && !lab_of(r)) return false;
+    if (w->labs && strcmp(w->labs, "+") && !is_among(text("%d", lab_of(r)), w->labs, ','))
+        return false;
+    if (w->plain &&
+        (strcmp(get(r, "l2"), "warm") || *get(r, "flags") || strcmp(get(r, "precision"), "fp32")))
+        return false;
+    if (w->l2 && strcmp(get(r, "l2"), w->l2)) return false;
+    if (w->flags && strcmp(get(r, "flags"), w->flags)) return false;
+    return !w->datasets || names_find(w->datasets, get(r, "dataset")) != NONE;
+}
+
+static char *said(const wanted *w)
+{
+    const char *list = "";
+    if (w->N) list = text("N %s", w->N);
+    if (w->labs) list = text("%s%slab %s", list, *list ? ", " : "", w->labs);
+    if (w->plain) list = text("%s%sl2 warm, flags none, precision fp32", list, *list ? ", " : "");
+    return text("%s", *list ? list : "any kind");
+}
+
+/* The rows of a file; *there is whether there are any. Those that are taken are the figure's origin. */
+static rows_taken find_rows(figure *g, const char *file, const wanted *w)
+{
+    rows_taken taken = {0};
+    const char *path = text("%s/%s", g->folder, file);
+    if (!is_readable(path)) return taken;
+    table *t = table_read(path);
+    taken.row = calloc((size_t)t->count + 1, sizeof *taken.row);
+    if (!taken.row) refuse(STATUS_MEMORY, "out of memory");
+    for (long row = 0; row < t->count; row++) {
+        const row_of r = {t, row};
+        if (!is_taken(r, w)) continue;
+        taken.row[taken.count++] = r;
+        use_in(g, r);
+    }
+    return taken;
+}
+
+/* The same of rows that must be there. */
+static rows_taken take_rows(figure *g, const char *file, wanted w)
+{
+    const rows_taken taken = find_rows(g, file, &w);
+    const char *path = text("%s/%s", g->folder, file);
+    if (!is_readable(path)) refuse(STATUS_DATASET, "no %s", path);
+    if (!taken.count) refuse(STATUS_DATASET, "no rows of %s in %s", said(&w), path);
+    return taken;
+}
+
+/* The widths of rows, by size. */
+static char **widths_of(const rows_taken *rows, long *count)
+{
+    names found = {0};
+    for (long i = 0; i < rows->count; i++)
+        names_add(&found, get(rows->row[i], "N"));
+    char **list = names_in_order(&found);
+    for (long i = 1; i < found.count; i++) /* "256" stands before "32" among bytes */
+        for (long j = i; j > 0 && atoi(list[j - 1]) > atoi(list[j]); j--) {
+            char *other = list[j];
+            list[j] = list[j - 1];
+            list[j - 1] = other;
+        }
+    *count = found.count;
+    return list;
+}
+
+/* ---- times ------------------------------------------------------------------------------------ */
+
+/* Who took how long on what: by "who dataset". Who is the number of a lab, whose fastest row counts where several
+ * settings were measured, or "best" or "default": that algorithm of the vendor's library. */
+typedef struct times {
+    names who, graphs;
+    texts label;
+    numbers ms;
+} times;
+
+static void take_time(times *t, const char *who, row_of r, double ms)
+{
+    double *own = numbers_at(&t->ms, text("%s" KEY "%s", who, get(r, "dataset")), ms);
+    names_add(&t->who, who);
+    if (ms < *own) *own = ms;
+}
+
+/* The times of rows at one width, or at all (NULL), which are of one operation. */
+static times times_of(const rows_taken *rows, const char *N)
+{
+    times t = {0};
+    for (long i = 0; i < rows->count; i++) {
+        const row_of r = rows->row[i];
+        if (strcmp(operation_of(r), operation_of(rows->row[0])))
+            refuse(STATUS_DATASET, "%s:%ld: times of sddmm and spmm in one",
+                   rows->row[0].table->name, rows->row[0].row + 2);
+        if (N && strcmp(get(r, "N"), N)) continue;
+        const char *dataset = get(r, "dataset");
+        names_add(&t.graphs, dataset);
+        *texts_at(&t.label, dataset) =
+            text("%s%s", dataset, strcmp(get(r, "origin"), "real") ? "" : " (real)");
+        if (!is_ok(r) || !*get(r, "median_ms")) continue;
+        char *end;
+        const double ms = strtod(get(r, "median_ms"), &end);
+        if (*end || !(ms > 0 && ms < INFINITY))
+            refuse(STATUS_DATASET, "%s:%ld: median_ms is '%s'", r.table->name, r.row + 2,
+                   get(r, "median_ms"));
+        if (lab_of(r))
+            take_time(&t, text("%d", lab_of(r)), r, ms);
+        else if (!strcmp(get(r, "contender"), get(r, "vendor_best")))
+            take_time(&t, "best", r, ms);
+        if (!lab_of(r) && !strcmp(get(r, "contender"), get(r, "vendor_default")))
+            take_time(&t, "default", r, ms);
+    }
+    return t;
+}
+
+static bool is_timed(const times *t, const char *who)
+{
+    return names_find(&t->who, who) != NONE;
+}
+
+static void need_time(const times *t, const char *who)
+{
+    if (is_timed(t, who)) return;
+    refuse(STATUS_DATASET, "no time of %s in its rows",
+           *who >= '0' && *who <= '9' ? text("lab %s", who) : text("the %s of the vendor", who));
+}
+
+static const double *ms_of(const times *t, const char *who, const char *dataset)
+{
+    return numbers_find(&t->ms, text("%s" KEY "%s", who, dataset));
+}
+
+/* ---- lines ------------------------------------------------------------------------------------ */
+
+static void print_point(const char *panel, const char *series, const char *name, double value)
+{
+    fprintf(out, "point\t%s\t%s\t%s\t%.17g\n", panel, series, name, value);
+}
+
+static void print_mean(const char *panel, const char *series, const mean *m)
+{
+    if (m->count)
+        fprintf(out, "mean\t%s\t%s\t%.17g\t%ld\t%ld\n", panel, series, mean_of(m), m->ahead,
+                m->count);
+}
+
+static void print_graphs(const char *panel, const times *t)
+{
+    for (long i = 0; i < t->graphs.count; i++)
+        fprintf(out, "graph\t%s\t%s\t%s\n", panel, t->graphs.name[i],
+                texts_find(&t->label, t->graphs.name[i]));
+}
+
+/* Points of the times of one over those of another, graph by graph, and their mean. */
+static mean print_ratios(const char *panel, const char *series, const times *above, const char *who,
+                         const times *below, const char *over)
+{
+    mean m = {0};
+    for (long i = 0; i < above->graphs.count; i++) {
+        const char *graph = above->graphs.name[i];
+        const double *a = ms_of(above, who, graph), *b = ms_of(below, over, graph);
+        if (!a || !b) continue;
+        print_point(panel, series, graph, *a / *b);
+        mean_add(&m, *a / *b);
+    }
+    print_mean(panel, series, &m);
+    return m;
+}
+
+/* The labs with times, by number. */
+static int next_lab(const times *t, int lab)
+{
+    for (lab++; lab < 100; lab++)
+        if (is_timed(t, text("%d", lab))) return lab;
+    return 0;
+}
+
+/* ---- published figures ------------------------------------------------------------------------ */
+
+typedef struct published {
+    texts value; /* by "experiment matrix setting quantity" */
+    names devices, matrices;
+} published;
+
+/* Reads those of some experiments (separated by commas), which the small print names. */
+static published read_published(figure *g, const char *experiments)
+{
+    published p = {0};
+    FILE *in = fopen(g->published_path, "r");
+    char *line = NULL;
+    size_t bytes = 0, count;
+    if (!in) refuse(STATUS_DATASET, "%s: cannot be read", g->published_path);
+    while (getline(&line, &bytes, in) >= 0) {
+        line[strcspn(line, "\n")] = 0;
+        char **cell = parts_of(line, '\t', &count);
+        if (!count || *line == '#' || count < 7 || !is_among(cell[0], experiments, ',')) continue;
+        names_add(&p.devices, cell[1]);
+        names_add(&p.matrices, cell[2]);
+        *texts_at(&p.value, text("%s" KEY "%s" KEY "%s" KEY "%s", cell[0], cell[2], cell[4],
+                                 cell[5])) = cell[6];
+    }
+    fclose(in);
+    const char *label = text("published, %s", names_sorted(&p.devices, ""));
+    const char *list = "";
+    parts_of(experiments, ',', &count);
+    char **name = parts_of(experiments, ',', &count);
+    for (size_t i = 0; i < count; i++)
+        list = text("%s%s%s", list, i ? ", " : "", name[i]);
+    fprintf(out, "word\tpublished\t%s\n", label);
+    names_add(&g->notes, text("%s: %s of published.tsv", label, list));
+    return p;
+}
+
+static double published_value(const published *p, const char *experiment, const char *matrix,
+                              const char *setting, const char *quantity)
+{
+    const char *value = texts_find(
+        &p->value, text("%s" KEY "%s" KEY "%s" KEY "%s", experiment, matrix, setting, quantity));
+    return value ? strtod(value, NULL) : 0;
+}
+
+/* ---- figures ---------------------------------------------------------------------------------- */
+
+/* Each lab over the vendor's best, graph by graph. */
+static void speedups(figure *g)
+{
+    static const char *const WIDTHS[] = {"32", "256"};
+    for (int w = 0; w < 2; w++) {
+        const rows_taken rows = take_rows(g, "spmm.csv", (wanted){.N = WIDTHS[w], .plain = true});
+        const times t = times_of(&rows, NULL);
+        print_graphs(WIDTHS[w], &t);
+        need_time(&t, "best");
+        for (int lab = 0; (lab = next_lab(&t, lab));)
+            print_ratios(WIDTHS[w], text("%d", lab), &t, "best", &t, text("%d", lab));
+    }
+}
+
+/* Labs 1 to 5 over the vendor's default and best, beside the published speedups. */
+static void published_course(figure *g)
+{
+    static const char *const WIDTHS[] = {"32", "256"}, *const EXPERIMENTS[] = {"E1.7", "E1.8"};
+    static const char *const OVER[] = {"default", "best"};
+    const published p = read_published(g, "E1.7,E1.8");
+    for (int w = 0; w < 2; w++) {
+        const rows_taken rows = take_rows(
+            g, "spmm.csv", (wanted){.N = WIDTHS[w], .labs = "0,1,2,3,4,5", .plain = true});
+        const times t = times_of(&rows, NULL);
+        mean m = {0};
+        print_graphs(WIDTHS[w], &t);
+        for (long i = 0; i < p.matrices.count; i++) {
+            const char *matrix = p.matrices.name[i];
+            const double theirs = published_value(&p, EXPERIMENTS[w], matrix, "cuSPARSE", "time_s");
+            const double own = published_value(&p, EXPERIMENTS[w], matrix, "final", "time_s");
+            if (!theirs || !own) continue;
+            print_point(WIDTHS[w], "published", matrix, theirs / own);
+            if (names_find(&t.graphs, matrix) != NONE) mean_add(&m, theirs / own);
+        }
+        print_mean(WIDTHS[w], "published", &m);
+        for (int o = 0; o < 2; o++)
+            for (int lab = 1; lab <= 5; lab++) {
+                need_time(&t, OVER[o]);
+                need_time(&t, text("%d", lab));
+                print_ratios(text("%s %s", WIDTHS[w], OVER[o]), text("%d", lab), &t, OVER[o], &t,
+                             text("%d", lab));
+            }
+    }
+}
+
+/* SDDMM over SpMM of the same width, graph by graph. */
+static void sddmm_beside_spmm(figure *g)
+{
+    static const char *const WHO[] = {"best", "31", "32", "33", "99"};
+    const rows_taken sddmm = take_rows(g, "sddmm.csv", (wanted){.plain = true});
+    const rows_taken spmm =
+        take_rows(g, "spmm-beside-sddmm.csv", (wanted){.labs = "99", .plain = true});
+    const times all = times_of(&sddmm, NULL);
+    long count, shown = 0;
+    char **K = widths_of(&sddmm, &count);
+    for (long w = 0; w < count; w++) {
+        const times own = times_of(&sddmm, K[w]), beside = times_of(&spmm, K[w]);
+        if (!is_timed(&beside, "99")) continue;
+        shown++;
+        print_graphs(K[w], &all);
+        for (int i = 0; i < 5; i++)
+            if (is_timed(&own, WHO[i])) print_ratios(K[w], WHO[i], &own, WHO[i], &beside, "99");
+    }
+    if (!shown)
+        refuse(STATUS_DATASET, "no width that both sddmm.csv and spmm-beside-sddmm.csv have");
+}
+
+/* Shares of the fastest one's speed that the rule of lab 99 reaches, case by case. */
+static void print_shares(const char *line, const names *cases, const double *share)
+{
+    mean m = {0};
+    long worst = 0;
+    for (long i = 0; i < cases->count; i++) {
+        print_point(line, "share", cases->name[i], share[i]);
+        mean_add(&m, share[i]);
+        if (share[i] < share[worst]) worst = i;
+    }
+    if (!cases->count) return;
+    print_mean(line, "share", &m);
+    print_point(line, "worst", cases->name[worst], share[worst]);
+}
+
+/* What the rule chooses, beside the fastest setting of a sweep and beside the fastest of all labs. */
+static void choice(figure *g)
+{
+    static const char *const SETS[][2] = {{"graphs", "spmm.csv"},
+                                          {"RNN", "spmm-rnn.csv"},
+                                          {"sparsity", "spmm-sparsity.csv"},
+                                          {"DLMC", "spmm-dlmc.csv"},
+                                          {"like DLMC's", "spmm-dlmc-like.csv"}};
+    const wanted rule = {.labs = "99", .plain = true}, any = {.N = NULL},
+                 labs = {.labs = "+", .plain = true};
+    const char *spmm = text("%s/spmm.csv", g->folder),
+               *sweep = text("%s/spmm-graphs-sweep.csv", g->folder);
+    bool shown = false;
+    if (is_readable(spmm) && is_readable(sweep) && find_rows(g, "spmm.csv", &rule).count &&
+        find_rows(g, "spmm-graphs-sweep.csv", &any).count) {
+        const choices c = choices_read(spmm, sweep, 99);
+        names cases = {0};
+        double *share = calloc((size_t)c.rule.key.count + 1, sizeof *share);
+        if (!share) refuse(STATUS_MEMORY, "out of memory");
+        for (long i = 0; i < c.rule.key.count; i++) {
+            const double own = choices_share(&c, c.rule.key.name[i]);
+            if (own) share[names_add(&cases, c.rule.key.name[i])] = own;
+        }
+        print_shares("settings tried,\\ngraphs", &cases, share);
+        shown = cases.count;
+    }
+    for (size_t i = 0; i < sizeof SETS / sizeof *SETS; i++) {
+        const rows_taken rows = find_rows(g, SETS[i][1], &labs);
+        long count;
+        char **N = widths_of(&rows, &count);
+        names cases = {0};
+        double *share = calloc((size_t)rows.count + 1, sizeof *share);
+        if (!share) refuse(STATUS_MEMORY, "out of memory");
+        for (long w = 0; w < count; w++) {
+            const times t = times_of(&rows, N[w]);
+            for (long d = 0; d < t.graphs.count; d++) {
+                const double *own = ms_of(&t, "99", t.graphs.name[d]);
+                double fastest = own ? *own : 0;
+                for (long l = 0; own && l < t.who.count; l++) {
+                    const double *ms = ms_of(&t, t.who.name[l], t.graphs.name[d]);
+                    if (ms && *ms < fastest) fastest = *ms;
+                }
+                if (own)
+                    share[names_add(&cases, text("%s N=%s", t.graphs.name[d], N[w]))] =
+                        fastest / *own;
+            }
+        }
+        print_shares(text("fastest lab,\\n%s", SETS[i][0]), &cases, share);
+        shown = shown || cases.count;
+    }
+    if (!shown) refuse(STATUS_DATASET, "no rows of lab 99 in %s", g->folder);
+}
+
+/* The RNN problems, width by width: labs over the vendor's best and default algorithm. */
+static void rnn(figure *g)
+{
+    static const char *const LABS[] = {"5", "6", "7", "12", "21", "99"}, *const OVER[] = {
+                                                                             "best", "default"};
+    const rows_taken rows = take_rows(g, "spmm-rnn.csv", (wanted){.plain = true});
+    const published p = read_published(g, "E2.5");
+    for (long i = 0; i < p.value.key.count; i++)
+        print_point("published", "published", p.value.key.name[i], strtod(p.value.value[i], NULL));
+    long count;
+    char **N = widths_of(&rows, &count);
+    for (int o = 0; o < 2; o++) {
+        mean all[6] = {{0}};
+        for (long w = 0; w < count; w++) {
+            const times t = times_of(&rows, N[w]);
+            if (!is_timed(&t, "best"))
+                refuse(STATUS_DATASET, "no times of cuSPARSE's best among spmm-rnn.csv");
+            need_time(&t, OVER[o]);
+            for (int l = 0; l < 6; l++) {
+                if (!is_timed(&t, LABS[l])) continue;
+                const mean m =
+                    print_ratios(text("%s %s", OVER[o], N[w]), LABS[l], &t, OVER[o], &t, LABS[l]);
+                all[l].logs += m.logs;
+                all[l].count += m.count;
+                all[l].ahead += m.ahead;
+            }
+        }
+        for (int l = 0; l < 6; l++)
+            print_mean(OVER[o], LABS[l], &all[l]);
+    }
+}
+
+/* What fp16 brings on the RNN problems: labs over the vendor's best in fp16, and over the fastest lab in fp32. */
+static void precision(figure *g)
+{
+    static const char *const LABS[] = {"8", "21", "99"};
+    const rows_taken wide = take_rows(g, "spmm-rnn.csv", (wanted){.plain = true});
+    names problems = {0};
+    for (long i = 0; i < wide.count; i++)
+        names_add(&problems, get(wide.row[i], "dataset"));
+    const rows_taken narrow =
+        take_rows(g, "spmm-fp16.csv", (wanted){.l2 = "warm", .flags = "", .datasets = &problems});
+    const published p = read_published(g, "E2.4");
+    for (long i = 0; i < p.value.key.count; i++)
+        if (!strcmp(key_part(p.value.key.name[i], 2), "mixed"))
+            print_point("published", "published", p.value.key.name[i],
+                        strtod(p.value.value[i], NULL));
+    long count;
+    char **N = widths_of(&narrow, &count);
+    for (long w = 0; w < count; w++) {
+        const times t = times_of(&narrow, N[w]), fp32 = times_of(&wide, N[w]);
+        times fastest = {0};
+        if (!is_timed(&t, "best"))
+            refuse(STATUS_DATASET, "no times of cuSPARSE's best among spmm-fp16.csv");
+        for (long d = 0; d < fp32.graphs.count; d++) {
+            double least = INFINITY;
+            for (int lab = 0; (lab = next_lab(&fp32, lab));) {
+                const double *ms = ms_of(&fp32, text("%d", lab), fp32.graphs.name[d]);
+                if (ms && *ms < least) least = *ms;
+            }
+            names_add(&fastest.graphs, fp32.graphs.name[d]);
+            if (least < INFINITY)
+                *numbers_at(&fastest.ms, text("fp32" KEY "%s", fp32.graphs.name[d]), least) = least;
+        }
+        for (int l = 0; l < 3; l++) {
+            if (!is_timed(&t, LABS[l])) continue;
+            print_ratios(text("best %s", N[w]), LABS[l], &t, "best", &t, LABS[l]);
+            print_ratios(text("fp32 %s", N[w]), LABS[l], &fastest, "fp32", &t, LABS[l]);
+        }
+    }
+}
+
+/* Measured over estimated time, row by row: points are pairs, "estimated measured". */
+static void predictions(figure *g)
+{
+    const rows_taken rows = take_rows(g, "predictions.csv", (wanted){.N = NULL});
+    names labs = {0};
+    long sampled = 0;
+    for (long i = 0; i < rows.count; i++) {
+        names_add(&labs, get(rows.row[i], "lab"));
+        names_add(&g->commits, get(rows.row[i], "counted_commit"));
+        names_add(&g->commits, get(rows.row[i], "measured_commit"));
+        sampled += strtod(get(rows.row[i], "sampled"), NULL) < 1;
+    }
+    for (long l = 0; l < labs.count; l++) {
+        mean m = {0};
+        long near = 0;
+        for (long i = 0; i < rows.count; i++) {
+            const row_of r = rows.row[i];
+            if (strcmp(get(r, "lab"), labs.name[l])) continue;
+            const double estimated = number(r, "predicted_ms"), measured = number(r, "measured_ms");
+            print_point("estimated", labs.name[l], text("%ld", i), estimated);
+            print_point("measured", labs.name[l], text("%ld", i), measured);
+            mean_add(&m, measured / estimated);
+            near += measured / estimated >= 0.5 && measured / estimated <= 2;
+        }
+        m.ahead = near;
+        print_mean("near", labs.name[l], &m);
+    }
+    names_add(&g->notes,
+              text("estimates are the CPU backend's, times the modelled GPU's; %ld of %ld estimates"
+                   " are of a sample of the blocks",
+                   sampled, rows.count));
+}
+
+static const struct {
+    const char *name;
+    void (*run)(figure *g);
+} FIGURES[] = {
+    {"choice", choice},
+    {"precision", precision},
+    {"predictions", predictions},
+    {"published_course", published_course},
+    {"rnn", rnn},
+    {"sddmm_beside_spmm", sddmm_beside_spmm},
+    {"speedups", speedups},
+};
+
+enum status run_series(const request *q)
+{
+    const char *name = option(q, "", "");
+    for (size_t i = 0; i < sizeof FIGURES / sizeof *FIGURES; i++) {
+        if (!strcmp(name, "list")) fprintf(out, "%s\n", FIGURES[i].name);
+        if (strcmp(name, FIGURES[i].name)) continue;
+        if (q->count != 2) refuse(STATUS_USAGE, "usage: rows series FIGURE FOLDER PUBLISHED.tsv");
+        figure g = {.folder = q->files[0], .published_path = q->files[1]};
+        FIGURES[i].run(&g);
+        print_small_print(&g);
+        return STATUS_OK;
+    }
+    if (strcmp(name, "list"))
+        refuse(STATUS_USAGE, "no figure '%s' (rows series list names them)", name);
+    return STATUS_OK;
+}
