@@ -17,7 +17,7 @@ COMMON := $(call object,$(COMMON_SOURCES))
 # operation met so far, and NEEDS_OF_x what they include.
 OPERATIONS := $(patsubst common/ops/%.c,%,$(shell grep -l '^const operation ' common/ops/*.c))
 included_by = $(filter $(OPERATIONS),$(shell sed -n 's,^.include "ops/\(.*\)\.h",\1,p' $(1)/*.cu))
-own_of = $(sort $(filter $(OPERATIONS),$(shell sed -n 's,^.*\b\([A-Z_]*\)_REGISTER\>.*,\1,p' $(1)/*.cu | tr A-Z a-z)))
+own_of = $(sort $(filter $(OPERATIONS),$(shell sed -n 's,^.*\b\([A-Z_]*\)_REGISTER\>.*,\1,p' $(wildcard $(1)/*.cu $(1)/*.cuh $(1)/*.h) | tr A-Z a-z)))
 define note_lab
 LABS_OF_$(2) += $$(call object,$$(wildcard $(1)/*.cu))
 NEEDS_OF_$(2) += $(2) $$(call included_by,$(1))
