@@ -44,10 +44,12 @@ static enum status require_finite(const problem *p, const attention_problem *own
     return STATUS_OK;
 }
 
-/* An array of the problem, and how many numbers it has. */
+/* An array that the problem may want, and how many numbers it has. One that is wanted is there, if only of no numbers:
+ * the mode says which inputs a kernel gets, not the shape of A. */
 typedef struct wanted {
     numbers *array;
     enum precision precision;
+    bool wanted;
     size_t count;
 } wanted;
 
@@ -59,26 +61,26 @@ static enum status allocate(const problem *p, attention_problem *own, bool value
     const bool has_Q = mode == ATTENTION_DOT || mode == ATTENTION_GATV2;
     const size_t H = own->heads, of_rows = A->rows * H, of_cols = A->cols * H, d = own->d;
     const wanted all[] = {
-        {&own->values, p->precision, values ? A->nnz : 0},
-        {&own->Q, p->precision, has_Q ? of_rows * d : 0},
-        {&own->K, p->precision, mode == ATTENTION_DOT ? of_cols * d : 0},
-        {&own->V, p->precision, of_cols * d},
-        {&own->el, PRECISION_FP32, mode == ATTENTION_GAT ? of_rows : 0},
-        {&own->er, PRECISION_FP32, mode == ATTENTION_GAT ? of_cols : 0},
-        {&own->a, PRECISION_FP32, mode == ATTENTION_GATV2 ? H * d : 0},
+        {&own->values, p->precision, values, A->nnz},
+        {&own->Q, p->precision, has_Q, of_rows * d},
+        {&own->K, p->precision, mode == ATTENTION_DOT, of_cols * d},
+        {&own->V, p->precision, true, of_cols * d},
+        {&own->el, PRECISION_FP32, mode == ATTENTION_GAT, of_rows},
+        {&own->er, PRECISION_FP32, mode == ATTENTION_GAT, of_cols},
+        {&own->a, PRECISION_FP32, mode == ATTENTION_GATV2, H * d},
     };
     const int num = sizeof all / sizeof *all;
     size_t bytes = (A->rows + 1) * sizeof(int32_t);
     error_text reason;
     for (int i = 0; i < num; i++)
-        bytes += numbers_bytes(all[i].precision, all[i].count);
+        bytes += all[i].wanted ? numbers_bytes(all[i].precision, all[i].count) : 0;
     enum status status = memory_check(bytes, "the problem", &reason);
     if (status != STATUS_OK)
         return fail(error, status, "%s; try a smaller d or fewer HEADS", reason.text);
     own->row_ptr = dataset_offsets(A);
     bool made = own->row_ptr;
     for (int i = 0; i < num && made; i++)
-        made = !all[i].count || numbers_alloc(all[i].array, all[i].precision, all[i].count);
+        made = !all[i].wanted || numbers_alloc(all[i].array, all[i].precision, all[i].count);
     if (made) return STATUS_OK;
     attention_problem_free(own);
     return fail(error, STATUS_MEMORY, "no memory for Q, K, V and the copies of A");
