@@ -97,8 +97,8 @@ struct attention_group {
     const part mine;
     const size_t head_at;           /* in the features of a node */
     const H *const keys, *const of; /* K and V: of node 0 this lane's first feature */
-    typename part::floats q, a;
-    float left; /* el */
+    typename part::floats q = {}, a = {};
+    float left = 0; /* el */
     float value[walk::HELD],
         right[walk::HELD]; /* A's, and er, of the nonzeros that this lane holds */
     row_state<SOFTMAX, PIECES, V> row;
@@ -107,6 +107,7 @@ struct attention_group {
         : p(given), way(p.rows), mine(p.vectors), head_at((size_t)way.head * p.d),
           keys(p.K + head_at + mine.feature(0)), of(p.V + head_at + mine.feature(0))
     {
+        if (way.length == 0) return; /* of an empty row nothing may be read */
         if (MODE == ATTENTION_DOT || MODE == ATTENTION_GATV2)
             mine.load_own(q, p.Q + place_of_row());
         if (MODE == ATTENTION_GATV2) mine.load_own(a, p.a + head_at);
@@ -224,9 +225,7 @@ static __global__ void __launch_bounds__(BLOCK, blocks_per_sm(MODE, PIECES *V,
     for (int at = 0; at < group.way.most; at += group.way.step()) {
         group.way.advance(at);
         group.fetch_scalars(at);
-#pragma unroll 1
-        for (int first = 0; first < group.way.BATCH && at + first < group.way.most; first += U)
-            group.add(at, first);
+        group.way.for_all(at, [&](int first) { group.add(at, first); });
     }
     if (group.way.finish(group.row)) group.store();
 }
