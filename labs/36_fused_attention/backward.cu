@@ -75,8 +75,8 @@ template <class H, int V, int LANES, int PIECES, int U, bool DOWN> struct gradie
     const size_t head_at;                   /* in the features of a node */
     const H *const first_0, *const first_1; /* other: of node 0 this lane's first feature */
     typename part::floats own_0 = {}, own_1 = {};
-    float lse[walk::HELD],
-        D[walk::HELD]; /* of the row; or of the rows of the nonzeros that this lane holds */
+    /* Of the row; or of the rows of the nonzeros that this lane holds. */
+    float lse[walk::HELD] = {}, D[walk::HELD] = {};
     gradient_sums<SUMS, PIECES, V> gradient;
 
     __device__ __forceinline__ explicit gradient_group(const gradients<H> &given)

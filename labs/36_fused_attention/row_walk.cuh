@@ -53,7 +53,7 @@ template <int LANES, int U> struct group_walk {
         index = together ? warp : rows.warps + (warp - warp_blocks * WARPS) * teams + team;
         exists = index < (together ? rows.warps : rows.count);
         own = {};
-        if (exists) own = rows.share[index];
+        if (exists) own = share_at(rows.share, index);
         length = share_length(own, rows.segment);
         most = warp_max(length);
         if (most > 0) fetch(0);
