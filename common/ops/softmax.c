@@ -374,7 +374,9 @@ cudaError_t softmax_prepare(softmax_plan *plan, const softmax_contender *c)
     plan->contender = c;
     plan->state = NULL;
     choose_for(c, plan->A.stats, plan->H, plan->tuning);
-    return c->prepare ? c->prepare(plan) : cudaSuccess;
+    const cudaError_t error = c->prepare ? c->prepare(plan) : cudaSuccess;
+    if (error != cudaSuccess) plan->contender = NULL;
+    return error;
 }
 
 cudaError_t softmax_run(const softmax_plan *plan, const void *S, void *P, float *lse,

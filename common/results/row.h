@@ -20,7 +20,7 @@ typedef struct row {
     int lab; /* 0: a vendor's library */
     bool is_vendor_default, is_dense;
     char contender[48];
-    char operation[16], precision[8];
+    char operation[24], precision[8];
     char dataset[128], origin[12], source[256];
     int64_t rows, cols, nnz;
     double mean_row, cov_row;

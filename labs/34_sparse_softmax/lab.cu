@@ -185,6 +185,7 @@ static cudaError_t prepare(softmax_plan *plan)
     if (!rows) return cudaErrorMemoryAllocation;
     int *list = (int *)malloc(((size_t)plan->A.rows + 1) * sizeof *list);
     cudaError_t error = list ? cudaSuccess : cudaErrorMemoryAllocation;
+    if (plan->tuning[TUNE_PASSES] == 3) plan->tuning[TUNE_LANES] = WARP_SIZE;
     rows->limit = MOST_TURNS * plan->tuning[TUNE_LANES];
     for (int i = 0; list && i < plan->A.rows; i++)
         if (A->row_ptr[i + 1] - A->row_ptr[i] > rows->limit) list[rows->count++] = i;
@@ -233,7 +234,7 @@ static cudaError_t launch(const softmax_plan *plan, const T *bias, const T *S, T
     const softmax_of<T> a = {plan->A.rows, plan->H, rows->count, rows->limit, plan->A.d_row_ptr,
                              rows->d_row,  bias,    plan->scale, S,           P,
                              lse};
-    const int lanes = plan->tuning[TUNE_PASSES] == 3 ? WARP_SIZE : plan->tuning[TUNE_LANES];
+    const int lanes = plan->tuning[TUNE_LANES];
     const int groups = BLOCK / lanes;
     const int blocks = (int)(((int64_t)a.rows * a.H + groups - 1) / groups);
     const int all = blocks + a.num_long * a.H;

@@ -147,13 +147,12 @@ static cudaError_t nest_scores(attention_plan *plan, pipeline *p)
 static cudaError_t prepare_softmax(attention_plan *plan, pipeline *p)
 {
     const softmax_contender *c = softmax_find("sparse_softmax", precision_of(plan));
-    if (!c) return cudaErrorNotSupported;
-    /* BEGIN STUDENT: A with its bias, and H heads on it; the scale is that of mode DOT */
-    p->softmax.A = plan->A;
+    p->softmax = softmax_plan{.A = plan->A, .H = 1, .scale = 1};
+    /* BEGIN STUDENT: H heads share the pattern and its bias; the scale is that of mode DOT */
     p->softmax.H = plan->heads;
-    p->softmax.scale = plan->mode == ATTENTION_DOT ? plan->scale : 1;
-    return softmax_prepare(&p->softmax, c);
+    if (plan->mode == ATTENTION_DOT) p->softmax.scale = plan->scale;
     /* END STUDENT */
+    return c ? softmax_prepare(&p->softmax, c) : cudaErrorNotSupported;
 }
 
 /* Of the contenders that SUM may name, the one with the least estimate: its place. */
@@ -269,11 +268,14 @@ static cudaError_t run(const attention_plan *plan, const attention_inputs *in, v
     const pipeline *p = (const pipeline *)plan->state;
     T *const shares = (T *)p->d_shares;
     if (plan->A.rows == 0) return cudaSuccess;
+    /* BEGIN STUDENT: scores, their softmax in place, the sum: by the nested plan, or by weighted_sum */
     CUDA_TRY(make_scores<T>(plan, in, stream));
     if (!is_weighted(plan)) CUDA_TRY(softmax_run(&p->softmax, shares, shares, lse, stream));
     if constexpr (sizeof(T) == sizeof(float))
         if (p->sum.nested) return spmm_nested_run(&p->sum, (const T *)in->V, (T *)O, stream);
-    return weighted_sum(p->pattern->A, plan->d, shares, (const T *)in->V, (T *)O, stream);
+    CUDA_TRY(weighted_sum(p->pattern->A, plan->d, shares, (const T *)in->V, (T *)O, stream));
+    /* END STUDENT */
+    return cudaSuccess;
 }
 
 /* The scores of all heads, the pattern if it is another one, and what the nested SDDMM stores in A's place. */

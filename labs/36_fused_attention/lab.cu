@@ -54,21 +54,25 @@ template <bool SOFTMAX, int PIECES, int V> struct row_state {
                 f(sum[k][v]);
     }
 
-    /* Makes room for scores up to `score`. Returns what is subtracted from scores from now on: never -infinity, since
-     * the difference of two of them is no number. */
-    __device__ __forceinline__ float raise(float score)
+    /* What is subtracted from scores: never -infinity, since the difference of two of them is no number. */
+    __device__ __forceinline__ float base() const
+    {
+        return most == -INFINITY ? 0 : most;
+    }
+
+    /* Makes room for scores up to `score`. */
+    __device__ __forceinline__ void raise(float score)
     {
         /* BEGIN STUDENT: the new largest score; what was added under the old one is scaled down */
         const float old = most;
         most = fmaxf(most, score);
-        const float from = most == -INFINITY ? 0 : most, shrink = exponential(old - from);
+        const float shrink = exponential(old - base());
         total *= shrink;
 #pragma unroll
         for (int k = 0; k < PIECES; k++)
 #pragma unroll
             for (int v = 0; v < V; v++)
                 sum[k][v] *= shrink;
-        return from;
         /* END STUDENT */
     }
 
@@ -77,8 +81,8 @@ template <bool SOFTMAX, int PIECES, int V> struct row_state {
     {
         float weight = 1;
         if (SOFTMAX) {
-            const float from = raise(other.most);
-            weight = exponential(other.most - from);
+            raise(other.most);
+            weight = exponential(other.most - base());
             total += weight * other.total;
         }
         add_scaled(sum, weight, other.sum);
@@ -183,10 +187,10 @@ struct attention_group {
 #pragma unroll
             for (int u = 1; u < U; u++)
                 largest = fmaxf(largest, weight[u]);
-            const float from = row.raise(largest);
+            row.raise(largest);
 #pragma unroll
             for (int u = 0; u < U; u++) {
-                weight[u] = exponential(weight[u] - from);
+                weight[u] = exponential(weight[u] - row.base());
                 row.total += weight[u];
             }
         }

@@ -321,16 +321,19 @@ static const struct {
     {"sddmm_tensor_core", {64, 2}, "one huge row"}, /* elements named again */
     {"fused_attention", {8, 1, 8, 64, 256, 0}, "one huge row"}, /* segments; */
     {"fused_attention_backward", {1, 8, 64, 256, 0}, "one huge row"},
+    {"sparse_softmax", {2, 32}, "one huge row"},    /* a block merges its warps */
+    {"attention", {0, 1}, "one huge row"},          /* a row of all groups of a block */
 };
 
 /* Three runs of one plan, and one of a second plan, must agree to the bit. */
 static void repeat(workbench *w, const contender *c, const int *asked, failure *f)
 {
-    const size_t bytes = w->output[0].bytes; /* of the only output */
+    const size_t bytes = w->output[0].bytes; /* of the first output */
     unsigned char *first = malloc(bytes + 1), *again = malloc(bytes + 1);
-    void *d_inputs[MAX_OPERANDS], *instance;
+    void *d_inputs[MAX_OPERANDS], *d_outputs[MAX_OUTPUTS], *instance;
     for (int i = 0; i < w->problem->num_inputs; i++)
         d_inputs[i] = w->input[i].data;
+    workbench_outputs(w, d_outputs);
     f->any = !first || !again;
     for (int plan = 0; plan < 2 && !f->any; plan++) {
         int tuning[MAX_TUNABLES];
@@ -343,7 +346,7 @@ static void repeat(workbench *w, const contender *c, const int *asked, failure *
             unsigned char *to = plan || run ? again : first;
             workbench_poison(w);
             f->any =
-                c->operation->run(instance, &w->output[0].data, 0) != cudaSuccess ||
+                c->operation->run(instance, d_outputs, 0) != cudaSuccess ||
                 cudaMemcpy(to, w->output[0].data, bytes, cudaMemcpyDeviceToHost) != cudaSuccess ||
                 (to == again && memcmp(first, again, bytes));
             if (f->any) snprintf(f->text, sizeof f->text, "plan %d, run %d", plan, run);
@@ -360,8 +363,12 @@ static void test_repeated(const contender *c, const device_info *device, const c
     char text[128];
     error_text error;
     workbench w;
-    problem p = {
-        .operation = c->operation, .A = A, .width = 64, .seed = 1, .precision = c->precision};
+    const int most = c->operation->most_width;
+    problem p = {.operation = c->operation,
+                 .A = A,
+                 .width = most ? most : 64,
+                 .seed = 1,
+                 .precision = c->precision};
     failure f = {.any = true};
     if (row_stats_compute(A, &p.stats, &error) == STATUS_OK &&
         p.operation->create(&p, &error) == STATUS_OK) {

@@ -180,8 +180,7 @@ static void test_a_test_is_of_the_operation_named_above_it(void **state)
     assert_ptr_equal(p.tests[2].operation, operation_named("spmm"));
     write_file("grade.tsv", "5 build\noperation sddm\n", path);
     assert_int_equal(rubric_read(path, &p, &error), STATUS_USAGE);
-    assert_non_null(
-        strstr(error.text, "grade.tsv:2: no operation 'sddm' (there are: attention,"));
+    assert_non_null(strstr(error.text, "grade.tsv:2: no operation 'sddm' (there are: attention,"));
     assert_null(operation_named("sddm"));
 }
 
