@@ -4,7 +4,16 @@
 #ifndef FORMATS_ROW_SHARES_CUH
 #define FORMATS_ROW_SHARES_CUH
 
+#include "device/vec.cuh"
 #include "formats/row_shares.h"
+
+/* Share number i, by one load. */
+__device__ __forceinline__ row_share share_at(const row_share *share, int i)
+{
+    int x[4];
+    load_vector(x, &share[i].row);
+    return {x[0], x[1], x[2], x[3]};
+}
 
 /* Nonzeros of a share. */
 __host__ __device__ __forceinline__ int share_length(const row_share &s, int segment)

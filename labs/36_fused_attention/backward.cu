@@ -74,9 +74,9 @@ template <class H, int V, int LANES, int PIECES, int U, bool DOWN> struct gradie
     const part mine;
     const size_t head_at;                   /* in the features of a node */
     const H *const first_0, *const first_1; /* other: of node 0 this lane's first feature */
-    typename part::floats own_0, own_1;
-    float lse[walk::HELD],
-        D[walk::HELD]; /* of the row; or of the rows of the nonzeros that this lane holds */
+    typename part::floats own_0 = {}, own_1 = {};
+    /* Of the row; or of the rows of the nonzeros that this lane holds. */
+    float lse[walk::HELD] = {}, D[walk::HELD] = {};
     gradient_sums<SUMS, PIECES, V> gradient;
 
     __device__ __forceinline__ explicit gradient_group(const gradients<H> &given)
@@ -84,6 +84,7 @@ template <class H, int V, int LANES, int PIECES, int U, bool DOWN> struct gradie
           first_0(p.other[0] + head_at + mine.feature(0)),
           first_1(p.other[1] + head_at + mine.feature(0))
     {
+        if (way.length == 0) return; /* of an empty row nothing may be read */
         mine.load_own(own_0, p.own[0] + place_of_row());
         mine.load_own(own_1, p.own[1] + place_of_row());
         if (DOWN) return;
@@ -170,9 +171,7 @@ static __global__ void __launch_bounds__(BLOCK, blocks_per_sm(DOWN, PIECES *V,
     for (int at = 0; at < group.way.most; at += group.way.step()) {
         group.way.advance(at);
         group.fetch_scalars();
-#pragma unroll 1
-        for (int first = 0; first < group.way.BATCH && at + first < group.way.most; first += U)
-            group.add(at, first);
+        group.way.for_all(at, [&](int first) { group.add(at, first); });
     }
     if (group.way.finish(group.gradient)) group.store();
 }

@@ -54,21 +54,25 @@ template <bool SOFTMAX, int PIECES, int V> struct row_state {
                 f(sum[k][v]);
     }
 
-    /* Makes room for scores up to `score`. Returns what is subtracted from scores from now on: never -infinity, since
-     * the difference of two of them is no number. */
-    __device__ __forceinline__ float raise(float score)
+    /* What is subtracted from scores: never -infinity, since the difference of two of them is no number. */
+    __device__ __forceinline__ float base() const
+    {
+        return most == -INFINITY ? 0 : most;
+    }
+
+    /* Makes room for scores up to `score`. */
+    __device__ __forceinline__ void raise(float score)
     {
         /* BEGIN STUDENT: the new largest score; what was added under the old one is scaled down */
         const float old = most;
         most = fmaxf(most, score);
-        const float from = most == -INFINITY ? 0 : most, shrink = exponential(old - from);
+        const float shrink = exponential(old - base());
         total *= shrink;
 #pragma unroll
         for (int k = 0; k < PIECES; k++)
 #pragma unroll
             for (int v = 0; v < V; v++)
                 sum[k][v] *= shrink;
-        return from;
         /* END STUDENT */
     }
 
@@ -77,8 +81,8 @@ template <bool SOFTMAX, int PIECES, int V> struct row_state {
     {
         float weight = 1;
         if (SOFTMAX) {
-            const float from = raise(other.most);
-            weight = exponential(other.most - from);
+            raise(other.most);
+            weight = exponential(other.most - base());
             total += weight * other.total;
         }
         add_scaled(sum, weight, other.sum);
@@ -97,8 +101,8 @@ struct attention_group {
     const part mine;
     const size_t head_at;           /* in the features of a node */
     const H *const keys, *const of; /* K and V: of node 0 this lane's first feature */
-    typename part::floats q, a;
-    float left; /* el */
+    typename part::floats q = {}, a = {};
+    float left = 0; /* el */
     float value[walk::HELD],
         right[walk::HELD]; /* A's, and er, of the nonzeros that this lane holds */
     row_state<SOFTMAX, PIECES, V> row;
@@ -107,6 +111,7 @@ struct attention_group {
         : p(given), way(p.rows), mine(p.vectors), head_at((size_t)way.head * p.d),
           keys(p.K + head_at + mine.feature(0)), of(p.V + head_at + mine.feature(0))
     {
+        if (way.length == 0) return; /* of an empty row nothing may be read */
         if (MODE == ATTENTION_DOT || MODE == ATTENTION_GATV2)
             mine.load_own(q, p.Q + place_of_row());
         if (MODE == ATTENTION_GATV2) mine.load_own(a, p.a + head_at);
@@ -182,10 +187,10 @@ struct attention_group {
 #pragma unroll
             for (int u = 1; u < U; u++)
                 largest = fmaxf(largest, weight[u]);
-            const float from = row.raise(largest);
+            row.raise(largest);
 #pragma unroll
             for (int u = 0; u < U; u++) {
-                weight[u] = exponential(weight[u] - from);
+                weight[u] = exponential(weight[u] - row.base());
                 row.total += weight[u];
             }
         }
@@ -224,9 +229,7 @@ static __global__ void __launch_bounds__(BLOCK, blocks_per_sm(MODE, PIECES *V,
     for (int at = 0; at < group.way.most; at += group.way.step()) {
         group.way.advance(at);
         group.fetch_scalars(at);
-#pragma unroll 1
-        for (int first = 0; first < group.way.BATCH && at + first < group.way.most; first += U)
-            group.add(at, first);
+        group.way.for_all(at, [&](int first) { group.add(at, first); });
     }
     if (group.way.finish(group.row)) group.store();
 }

@@ -41,7 +41,7 @@ template <int LANES, int U> struct group_walk {
     row_share own;
     int length; /* of the share */
     int most;   /* length of the warp's longest share */
-    int column[HELD], next[HELD];
+    int column[HELD] = {}, next[HELD] = {};
 
     __device__ __forceinline__ explicit group_walk(const row_walk &walk)
         : rows(walk), team(lane_id() / (LANES * walk.side)), teams(WARP_SIZE / (LANES * walk.side)),
@@ -53,7 +53,7 @@ template <int LANES, int U> struct group_walk {
         index = together ? warp : rows.warps + (warp - warp_blocks * WARPS) * teams + team;
         exists = index < (together ? rows.warps : rows.count);
         own = {};
-        if (exists) own = rows.share[index];
+        if (exists) own = share_at(rows.share, index);
         length = share_length(own, rows.segment);
         most = warp_max(length);
         if (most > 0) fetch(0);
@@ -86,6 +86,18 @@ template <int LANES, int U> struct group_walk {
         for (int h = 0; h < HELD; h++)
             column[h] = next[h];
         if (at + step() < most) fetch(at + step());
+    }
+
+    /* f(first) for the batch at `at`, U nonzeros from number `first` of it on, while any team has some left. */
+    template <class F> __device__ __forceinline__ void for_all(int at, const F &f) const
+    {
+        if constexpr (BATCH == U) {
+            f(0);
+        } else {
+#pragma unroll 1
+            for (int first = 0; first < BATCH && at + first < most; first += U)
+                f(first);
+        }
     }
 
     /* What the holder of nonzero j of the batch holds. */

@@ -374,6 +374,8 @@ static const struct {
     {"sddmm_tiles", {768}, "huge first row"},
     {"sddmm_tensor_core", {64, 0}, "one huge row"}, /* elements named again */
     {"sddmm_tensor_core", {128, 1}, "one huge row"},
+    {"fused_attention", {8, 1, 8, 64, 256, 0}, "one huge row"}, /* segments; */
+    {"fused_attention_backward", {1, 8, 64, 256, 0}, "one huge row"},
     {"sparse_softmax", {2, 32}, "one huge row"},    /* a block merges its warps */
     {"attention", {0, 1}, "one huge row"},          /* a row of all groups of a block */
 };

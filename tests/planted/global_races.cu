@@ -230,7 +230,7 @@ void plant_global_races(void)
     BUG(one_fences, RACECHECK, "race", "reads B[1], which thread (1,0,0) of block (0,0,0) writes",
         {3, 0, 0}, {1, 0, 0});
     BUG(merge_after_shuffle, RACECHECK, "race",
-        "reads left[1], which thread (1,0,0) of block (0,0,0) writes", {3, 0, 0}, {1, 0, 0});
+        "reads left[30], which thread (30,0,0) of block (0,0,0) writes", {3, 0, 0}, {30, 0, 0});
     BUG(reset_by_store, RACECHECK, "race",
         "writes arrived[0], which thread (0,0,0) of block (1,0,0)", {2, 0, 0}, {0, 0, 0});
     BUG(turn, RACECHECK, "race", "writes sum[0], which thread (0,0,0) of block (0,0,0) writes",
