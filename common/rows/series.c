@@ -7,6 +7,7 @@
  *     point   PANEL SERIES NAME VALUE      one number of a line
  *     mean    PANEL SERIES VALUE AHEAD COUNT   its geometric mean, how many are above 1, of how many
  *     word    NAME TEXT                    what a legend or a title says
+ *     bar     PLACE VALUE LABEL TEXT IS_VENDOR   a bar from the top, and the words beside it
  *     origin  TEXT                         machine, commits, data, files; lines of the figure's small print
  *
  * report/plots/NAME.py draws them and computes nothing.
@@ -14,6 +15,7 @@
 #include "rows/choices.h"
 #include "rows/study.h"
 
+#include <glob.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +31,7 @@ typedef struct wanted {
     const char *N;
     const char *labs; /* as in "0,5,99"; "+": all labs, and no vendor */
     bool plain;       /* as a lab runs by itself: fp32, warm, no options */
-    const char *l2, *flags;
+    const char *l2, *flags, *status, *precision;
     const names *datasets;
 } wanted;
 
@@ -93,6 +95,8 @@ static bool is_taken(row_of r, const wanted *w)
         return false;
     if (w->l2 && strcmp(get(r, "l2"), w->l2)) return false;
     if (w->flags && strcmp(get(r, "flags"), w->flags)) return false;
+    if (w->status && strcmp(get(r, "status"), w->status)) return false;
+    if (w->precision && strcmp(get(r, "precision"), w->precision)) return false;
     return !w->datasets || names_find(w->datasets, get(r, "dataset")) != NONE;
 }
 
@@ -131,6 +135,26 @@ static rows_taken take_rows(figure *g, const char *file, wanted w)
     if (!is_readable(path)) refuse(STATUS_DATASET, "no %s", path);
     if (!taken.count) refuse(STATUS_DATASET, "no rows of %s in %s", said(&w), path);
     return taken;
+}
+
+/* The rows of all files of a pattern, which must be there. */
+static rows_taken take_all(figure *g, const char *pattern, wanted w)
+{
+    const char *path = text("%s/%s", g->folder, pattern);
+    rows_taken all = {0};
+    glob_t found;
+    if (glob(path, 0, NULL, &found)) refuse(STATUS_DATASET, "no %s", path);
+    for (size_t f = 0; f < found.gl_pathc; f++) {
+        const rows_taken own = find_rows(g, strrchr(found.gl_pathv[f], '/') + 1, &w);
+        if (!own.count) continue;
+        all.row = realloc(all.row, (size_t)(all.count + own.count) * sizeof *all.row);
+        if (!all.row) refuse(STATUS_MEMORY, "out of memory");
+        memcpy(all.row + all.count, own.row, (size_t)own.count * sizeof *own.row);
+        all.count += own.count;
+    }
+    globfree(&found);
+    if (!all.count) refuse(STATUS_DATASET, "no rows of %s in %s", said(&w), path);
+    return all;
 }
 
 /* The widths of rows, by size. */
@@ -545,16 +569,216 @@ static void predictions(figure *g)
                    sampled, rows.count));
 }
 
+/* A group of rows with one kind of rounding: a lab or a library, in one precision. */
+typedef struct rounding {
+    const char *label, *place; /* `place` sorts labs before libraries */
+    double *errors, worst;
+    const char *dataset; /* of the worst */
+    long count;
+} rounding;
+
+static int by_place(const void *a, const void *b)
+{
+    return strcmp(((const rounding *)a)->place, ((const rounding *)b)->place);
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The powers of two by which the bound of a vendor's rounding is wider (common/baselines/sums_rounded.h, cublas.c). */
+static int wider(const char *precision)
+{
+    return !strcmp(precision, "TF32") || !strcmp(precision, "fp16") ? 13
+           : !strcmp(precision, "bf16")                             ? 16
+                                                                    : 0;
+}
+
+/* The worst error of each lab and library over the bound, over all rows, as bars:
+ * bar PLACE VALUE LABEL TEXT IS_VENDOR. */
+static void error_bars(figure *g)
+{
+    static const char *const PRECISIONS[] = {"fp32", "TF32", "fp16", "bf16"};
+    const rows_taken rows = take_all(g, "spmm*.csv", (wanted){.status = "ok"});
+    names known = {0};
+    rounding *group = NULL;
+    for (long i = 0; i < rows.count; i++) {
+        const row_of r = rows.row[i];
+        if (!*get(r, "worst_error")) continue;
+        const char *contender = get(r, "contender");
+        const char *precision = strstr(contender, "TF32") ? "TF32" : get(r, "precision");
+        int place = 0;
+        while (place < 3 && strcmp(precision, PRECISIONS[place]))
+            place++;
+        size_t letters = strcspn(contender, " ");
+        if (letters > 2 && !strncmp(contender + letters - 2, "Lt", 2)) letters -= 2;
+        const char *library = text("%.*s", (int)letters, contender);
+        const char *key =
+            lab_of(r) ? text("0 %03d %d", lab_of(r), place) : text("1 %s %d", library, place);
+        const long before = known.count, at = names_add(&known, key);
+        if (at == before) {
+            group = realloc(group, (size_t)known.count * sizeof *group);
+            if (!group) refuse(STATUS_MEMORY, "out of memory");
+            const char *bound = wider(precision) ? text(" (bound x 2^{%d})", wider(precision)) : "";
+            group[at] = (rounding){.place = key, .worst = -1};
+            group[at].label = lab_of(r) ? text("lab %d, %s", lab_of(r), precision)
+                                        : text("%s, %s%s", library, precision, bound);
+        }
+        rounding *own = &group[at];
+        const double error = number(r, "worst_error");
+        own->errors = realloc(own->errors, (size_t)(own->count + 1) * sizeof *own->errors);
+        if (!own->errors) refuse(STATUS_MEMORY, "out of memory");
+        own->errors[own->count++] = error;
+        const bool later = own->dataset && strcmp(get(r, "dataset"), own->dataset) > 0;
+        if (error > own->worst || (error == own->worst && later)) {
+            own->worst = error;
+            own->dataset = get(r, "dataset");
+        }
+    }
+    if (!known.count) refuse(STATUS_DATASET, "no rows of a worst_error in %s", g->folder);
+    qsort(group, (size_t)known.count, sizeof *group, by_place);
+    for (long i = 0; i < known.count; i++) {
+        const rounding *own = &group[i];
+        const bool is_long = strlen(own->dataset) > 26;
+        qsort(own->errors, (size_t)own->count, sizeof *own->errors, by_size);
+        const double median = (own->errors[own->count / 2] + own->errors[(own->count - 1) / 2]) / 2;
+        fprintf(out, "bar\t%ld\t%.17g\t%s\t%.3f, %.*s%s; median %.3f of %ld rows\t%d\n", i,
+                own->worst, own->label, own->worst, is_long ? 24 : 99, own->dataset,
+                is_long ? ".." : "", median, own->count, *own->place == '1');
+    }
+}
+
+/* The time of one layer's product against its zeros; where a line gets ahead of the dense products for good. */
+typedef struct place {
+    double x, y;
+} place;
+
+static int by_x(const void *a, const void *b)
+{
+    const place *p = a, *q = b;
+    return p->x != q->x ? (p->x > q->x) - (p->x < q->x) : (p->y > q->y) - (p->y < q->y);
+}
+
+/* One line of {dataset: ms}, as points (% of zeros, us), ascending. */
+typedef struct line {
+    place *at;
+    long count;
+} line;
+
+static line line_of(const numbers *ms, const char *who, const names *datasets, const numbers *zeros)
+{
+    line l = {.at = calloc((size_t)datasets->count + 1, sizeof(place))};
+    if (!l.at) refuse(STATUS_MEMORY, "out of memory");
+    for (long i = 0; i < datasets->count; i++) {
+        const double *own = numbers_find(ms, text("%s" KEY "%s", who, datasets->name[i]));
+        if (own) l.at[l.count++] = (place){*numbers_find(zeros, datasets->name[i]), 1000 * *own};
+    }
+    qsort(l.at, (size_t)l.count, sizeof *l.at, by_x);
+    return l;
+}
+
+static void print_line(const char *panel, const char *series, const line *l)
+{
+    for (long i = 0; i < l->count; i++)
+        print_point(panel, series, text("%.17g", l->at[i].x), l->at[i].y);
+}
+
+/* Says from where on a line is below another: "71 %", "50 %, the least" or "never"; *at is the crossing, if there
+ * is one between two points. */
+static char *crossing(const line *own, const line *other, place *at)
+{
+    line mine = {.at = calloc((size_t)own->count + 1, sizeof(place))}, their = mine;
+    their.at = calloc((size_t)own->count + 1, sizeof(place));
+    if (!mine.at || !their.at) refuse(STATUS_MEMORY, "out of memory");
+    long behind = NONE, count = 0;
+    for (long i = 0; i < own->count; i++)
+        for (long k = other->count - 1; k >= 0; k--) {
+            if (other->at[k].x != own->at[i].x) continue;
+            mine.at[count] = own->at[i];
+            their.at[count] = other->at[k];
+            if (mine.at[count].y >= their.at[count].y) behind = count;
+            count++;
+            break;
+        }
+    *at = (place){NAN, NAN};
+    if (behind == NONE) return count ? text("%.0f %%, the least", mine.at[0].x) : "never";
+    if (behind == count - 1) return "never";
+    const place a = mine.at[behind], b = mine.at[behind + 1];
+    const double their_a = their.at[behind].y, their_b = their.at[behind + 1].y;
+    const double gap_a = log(a.y / their_a), gap_b = log(b.y / their_b);
+    const double part = gap_a / (gap_a - gap_b);
+    *at = (place){a.x + part * (b.x - a.x), pow(their_a, 1 - part) * pow(their_b, part)};
+    return text("%.0f %%", at->x);
+}
+
+static void sparsity(figure *g)
+{
+    static const char *const DENSE[][2] = {{"TF32", "cuBLAS SGEMM TF32"}, {"fp32", "cuBLAS SGEMM"}};
+    static const char *const SHOWN[] = {"fp32", "TF32"};
+    const rows_taken rows = take_rows(g, "spmm-sparsity.csv", (wanted){.plain = true});
+    const times t = times_of(&rows, NULL);
+    numbers zeros = {0}, dense = {0};
+    names layouts[2] = {{0}};
+    if (!is_timed(&t, "best"))
+        refuse(STATUS_DATASET, "no times of cuSPARSE's best among spmm-sparsity.csv");
+    for (long i = 0; i < rows.count; i++) {
+        const row_of r = rows.row[i];
+        const char *dataset = get(r, "dataset"), *contender = get(r, "contender");
+        *numbers_at(&zeros, dataset, 0) =
+            100 * (1 - number(r, "nnz") / (number(r, "rows") * number(r, "cols")));
+        const double ms = time_of_row(r);
+        for (int k = 0; k < 2 && ms && strstr(contender, "(dense)"); k++) {
+            if (!starts_with(contender, DENSE[k][1])) continue;
+            double *own = numbers_at(&dense, text("%s" KEY "%s", DENSE[k][0], dataset), ms);
+            if (ms < *own) *own = ms;
+            names_add(&layouts[!strcmp(DENSE[k][0], "TF32")], contender);
+            break;
+        }
+    }
+    const row_of first = rows.row[0];
+    const published p = read_published(g, "E2.1");
+    for (long i = 0; i < p.value.key.count; i++)
+        print_point("published", "published", text("%ld", i), strtod(p.value.value[i], NULL));
+    fprintf(out, "word\tlayer\t%s x %s weights; B has %s columns\n", get(first, "rows"),
+            get(first, "cols"), get(first, "N"));
+    line rivals[2];
+    for (int k = 0; k < 2; k++) {
+        rivals[k] = line_of(&dense, SHOWN[k], &t.graphs, &zeros);
+        print_line("dense", SHOWN[k], &rivals[k]);
+        if (rivals[k].count)
+            fprintf(out, "word\t%s\tdense, cuBLAS %s%s\n", SHOWN[k], SHOWN[k],
+                    layouts[k].count > 1 ? ",\\nB in the faster layout" : "");
+    }
+    for (int lab = 0, more = true; more;) {
+        more = (lab = next_lab(&t, lab)) != 0;
+        const char *who = more ? text("%d", lab) : "best";
+        const line own = line_of(&t.ms, who, &t.graphs, &zeros);
+        const char *said = "";
+        print_line("times", who, &own);
+        for (int k = 0; k < 2; k++) {
+            place at;
+            if (!rivals[k].count) continue;
+            said = text("%s%s%s", said, *said ? " / " : "", crossing(&own, &rivals[k], &at));
+            if (!isnan(at.x)) print_point("crossing", who, text("%.17g", at.x), at.y);
+        }
+        fprintf(out, "word\t%s\t%s\n", who, said);
+    }
+}
+
 static const struct {
     const char *name;
     void (*run)(figure *g);
 } FIGURES[] = {
+    {"error", error_bars},
     {"choice", choice},
     {"precision", precision},
     {"predictions", predictions},
     {"published_course", published_course},
     {"rnn", rnn},
     {"sddmm_beside_spmm", sddmm_beside_spmm},
+    {"sparsity", sparsity},
     {"speedups", speedups},
 };
 
