@@ -569,6 +569,104 @@ static void predictions(figure *g)
                    sampled, rows.count));
 }
 
+/* Time over the gather limit, graph by graph: one over the share that the harness wrote (common/results/bound.h). */
+static void gather_limit(figure *g)
+{
+    static const char *const WIDTHS[] = {"32", "256"}, *const WHO[] = {"best", "5", "11", "99"};
+    for (int w = 0; w < 2; w++) {
+        const rows_taken rows =
+            take_rows(g, "spmm.csv", (wanted){.N = WIDTHS[w], .labs = "0,5,11,99", .plain = true});
+        const times t = times_of(&rows, NULL);
+        print_graphs(WIDTHS[w], &t);
+        need_time(&t, "best");
+        for (int k = 0; k < 4; k++) {
+            mean m = {0};
+            for (long i = 0; i < rows.count && is_timed(&t, WHO[k]); i++) {
+                const row_of r = rows.row[i];
+                const double *ms = ms_of(&t, WHO[k], get(r, "dataset"));
+                const bool is_best =
+                    !lab_of(r) && !strcmp(get(r, "contender"), get(r, "vendor_best"));
+                const bool is_own = k ? lab_of(r) == atoi(WHO[k]) : is_best;
+                if (!is_own || !ms || time_of_row(r) != *ms || !*get(r, "gather_share")) continue;
+                const double over = 1 / number(r, "gather_share");
+                print_point(WIDTHS[w], WHO[k], get(r, "dataset"), over);
+                mean_add(&m, over);
+            }
+            print_mean(WIDTHS[w], WHO[k], &m);
+        }
+    }
+    names_add(&g->notes, "limits of limits.tsv");
+}
+
+/* Labs 9 and 20 on pruned weights of language models over the fastest dense product of the same file: panels by
+ * width, lines by contender and per cent of zeros. */
+static void dense(figure *g)
+{
+    static const char *const KERNELS[] = {"bitmap_fp16", "lane_major_fp16"};
+    const rows_taken rows =
+        take_all(g, "spmm-llm*.csv", (wanted){.l2 = "cold", .precision = "fp16"});
+    const published p = read_published(g, "E5.5");
+    numbers fastest = {0};
+    names widths = {0}, zeros = {0}, shapes = {0};
+    texts prunings = {0};
+    for (int pass = 0; pass < 2; pass++)
+        for (long i = 0; i < rows.count; i++) {
+            const row_of r = rows.row[i];
+            const double ms = time_of_row(r);
+            size_t count;
+            char **part = parts_of(without(get(r, "dataset"), "llm."), '-', &count);
+            if (!ms || count != 3) continue;
+            const char *share = digits(100 * strtod(part[2], NULL));
+            const char *problem =
+                text("%s" KEY "%s" KEY "%s", get(r, "N"), get(r, "dataset"), r.table->name);
+            if (pass == 0 && strstr(get(r, "contender"), "(dense)")) {
+                double *own = numbers_at(&fastest, problem, ms);
+                if (ms < *own) *own = ms;
+                names_add(&widths, get(r, "N"));
+                names_add(&zeros, share);
+                names_add(&shapes, part[0]);
+                const char **masks = texts_at(&prunings, share);
+                if (!*masks)
+                    *masks = part[1];
+                else if (!is_among(part[1], *masks, ','))
+                    *masks = strcmp(part[1], *masks) < 0 ? text("%s,%s", part[1], *masks)
+                                                         : text("%s,%s", *masks, part[1]);
+            }
+            const double *other = numbers_find(&fastest, problem);
+            for (int k = 0; pass == 1 && other && k < 2; k++)
+                if (!strcmp(get(r, "contender"), KERNELS[k]))
+                    print_point(get(r, "N"), text("%s %s", KERNELS[k], share),
+                                text("%s %s", get(r, "dataset"), r.table->name), *other / ms);
+        }
+    for (long w = 0; w < widths.count; w++)
+        for (int k = 0; k < 2; k++)
+            for (long z = 0; z < zeros.count; z++) {
+                mean m = {0};
+                for (long i = 0; i < rows.count; i++) {
+                    const row_of r = rows.row[i];
+                    const double ms = time_of_row(r);
+                    const double *other =
+                        numbers_find(&fastest, text("%s" KEY "%s" KEY "%s", get(r, "N"),
+                                                    get(r, "dataset"), r.table->name));
+                    size_t count;
+                    char **part = parts_of(get(r, "dataset"), '-', &count);
+                    if (!ms || !other || count != 3 || strcmp(get(r, "contender"), KERNELS[k]) ||
+                        strcmp(get(r, "N"), widths.name[w]) ||
+                        strcmp(digits(100 * strtod(part[2], NULL)), zeros.name[z]))
+                        continue;
+                    mean_add(&m, *other / ms);
+                }
+                print_mean(widths.name[w], text("%s %s", KERNELS[k], zeros.name[z]), &m);
+            }
+    for (long z = 0; z < zeros.count; z++)
+        fprintf(out, "word\tpruned %s\t%s\n", zeros.name[z], texts_find(&prunings, zeros.name[z]));
+    for (long i = 0; i < p.value.key.count; i++)
+        print_point("published", "published",
+                    digits(100 * strtod(key_part(p.value.key.name[i], 2), NULL)),
+                    strtod(p.value.value[i], NULL));
+    fprintf(out, "word\tshapes\t%ld\n", shapes.count);
+}
+
 /* A group of rows with one kind of rounding: a lab or a library, in one precision. */
 typedef struct rounding {
     const char *label, *place; /* `place` sorts labs before libraries */
@@ -771,7 +869,9 @@ static const struct {
     const char *name;
     void (*run)(figure *g);
 } FIGURES[] = {
+    {"dense", dense},
     {"error", error_bars},
+    {"gather_limit", gather_limit},
     {"choice", choice},
     {"precision", precision},
     {"predictions", predictions},
