@@ -865,6 +865,53 @@ static void sparsity(figure *g)
     }
 }
 
+/* The cost of preparing on the graphs, and the products until it is earned back from the vendor's best. Labs whose
+ * median is below LITTLE_MS are named alone. */
+static void prepare(figure *g)
+{
+    static const double LITTLE_MS = 0.02;
+    const rows_taken rows = take_rows(g, "spmm.csv", (wanted){.plain = true});
+    const times all = times_of(&rows, NULL);
+    const char *little = "";
+    long count;
+    char **N = widths_of(&rows, &count);
+    print_graphs("all", &all);
+    for (int lab = 0; (lab = next_lab(&all, lab));) {
+        double *ms = calloc((size_t)rows.count, sizeof *ms);
+        long taken = 0;
+        if (!ms) refuse(STATUS_MEMORY, "out of memory");
+        for (long i = 0; i < rows.count; i++)
+            if (lab_of(rows.row[i]) == lab && time_of_row(rows.row[i]))
+                ms[taken++] = number(rows.row[i], "prepare_ms");
+        qsort(ms, (size_t)taken, sizeof *ms, by_size);
+        const bool is_little = (ms[taken / 2] + ms[(taken - 1) / 2]) / 2 < LITTLE_MS;
+        if (is_little) little = text("%s%s%d", little, *little ? ", " : "", lab);
+        for (long w = 0; w < count && !is_little; w++) {
+            const times t = times_of(&rows, N[w]);
+            for (long i = 0; i < rows.count; i++) {
+                const row_of r = rows.row[i];
+                const double own = time_of_row(r);
+                const double *best = ms_of(&t, "best", get(r, "dataset"));
+                if (lab_of(r) != lab || strcmp(get(r, "N"), N[w]) || !own) continue;
+                print_point(text("prepare %s", N[w]), text("%d", lab), get(r, "dataset"),
+                            number(r, "prepare_ms"));
+                if (best && own < *best)
+                    print_point(text("earned %s", N[w]), text("%d", lab), get(r, "dataset"),
+                                number(r, "prepare_ms") / (*best - own));
+            }
+        }
+    }
+    for (long i = 0; i < rows.count; i++) {
+        const row_of r = rows.row[i];
+        if (!lab_of(r) && time_of_row(r) && !strcmp(get(r, "contender"), get(r, "vendor_best")))
+            print_point(text("prepare %s", get(r, "N")), "best", get(r, "dataset"),
+                        number(r, "prepare_ms"));
+    }
+    if (*little)
+        fprintf(out, "word\tlittle\tlabs %s prepare next to nothing: in the median below %g ms\n",
+                little, LITTLE_MS);
+}
+
 static const struct {
     const char *name;
     void (*run)(figure *g);
@@ -875,6 +922,7 @@ static const struct {
     {"choice", choice},
     {"precision", precision},
     {"predictions", predictions},
+    {"prepare", prepare},
     {"published_course", published_course},
     {"rnn", rnn},
     {"sddmm_beside_spmm", sddmm_beside_spmm},
