@@ -978,11 +978,77 @@ static void sddmm_density(figure *g)
             get(first, "N"));
 }
 
+/* Throughput on pruned layers, in TFLOP/s: layers by their nonzeros, those without any left out. */
+static void dlmc(figure *g)
+{
+    static const char *const WHO[] = {"5", "6", "7", "99", "best"};
+    const rows_taken rows = take_rows(g, "spmm-dlmc.csv", (wanted){.plain = true});
+    const char *limits = text("%s/limits.tsv", g->folder);
+    char *files[] = {(char *)limits};
+    if (!is_readable(limits)) refuse(STATUS_DATASET, "no %s", limits);
+    const study *machine = study_read(&(request){.files = files, .count = 1}, false);
+    const double *peak = numbers_find(&machine->limit, "fp32_gflops");
+    if (!peak) refuse(STATUS_DATASET, "%s: no fp32_gflops", limits);
+    names_add(&g->notes, "limits of limits.tsv");
+    const published p = read_published(g, "E2.4");
+    const times all = times_of(&rows, NULL);
+    names layers = {0}, empty = {0};
+    numbers nnz = {0};
+    texts label = {0};
+    for (long i = 0; i < rows.count; i++) {
+        const row_of r = rows.row[i];
+        const char *dataset = get(r, "dataset");
+        const double rows_of_A = number(r, "rows"), cols = number(r, "cols");
+        *numbers_at(&nnz, dataset, 0) = number(r, "nnz");
+        names_add(number(r, "nnz") > 0 ? &layers : &empty, dataset);
+        size_t count;
+        char **part = parts_of(dataset, '_', &count);
+        *texts_at(&label, dataset) =
+            text("%s, %s\\n%.0f x %.0f, %.0f %%", part[0], count > 1 ? part[1] : "", rows_of_A,
+                 cols, 100 * (1 - number(r, "nnz") / (rows_of_A * cols)));
+    }
+    names order = {0}; /* by nonzeros; of as many in the order of the rows */
+    while (order.count < layers.count) {
+        const char *least = NULL;
+        for (long i = 0; i < layers.count; i++)
+            if (names_find(&order, layers.name[i]) == NONE &&
+                (!least || *numbers_find(&nnz, layers.name[i]) < *numbers_find(&nnz, least)))
+                least = layers.name[i];
+        names_add(&order, least);
+        fprintf(out, "graph\tall\t%s\t%s\n", least, texts_find(&label, least));
+    }
+    long count;
+    char **N = widths_of(&rows, &count);
+    for (long w = 0; w < count; w++) {
+        const times t = times_of(&rows, N[w]);
+        if (!is_timed(&t, "best"))
+            refuse(STATUS_DATASET, "no times of cuSPARSE's best among spmm-dlmc.csv");
+        for (int k = 0; k < 5; k++) {
+            mean m = {0};
+            for (long i = 0; i < all.graphs.count; i++) {
+                const char *layer = all.graphs.name[i];
+                const double *ms = ms_of(&t, WHO[k], layer), *best = ms_of(&t, "best", layer);
+                if (!ms || names_find(&layers, layer) == NONE) continue;
+                print_point(N[w], WHO[k], layer,
+                            2e-9 * *numbers_find(&nnz, layer) * atoi(N[w]) / *ms);
+                if (best) mean_add(&m, *best / *ms);
+            }
+            print_mean(N[w], WHO[k], &m);
+        }
+    }
+    print_point("limits", "peak", "fp32", *peak / 1000);
+    for (long i = 0; i < p.value.key.count; i++)
+        print_point("limits", "published", key_part(p.value.key.name[i], 2),
+                    strtod(p.value.value[i], NULL));
+    fprintf(out, "word\tempty\t%ld\n", empty.count);
+}
+
 static const struct {
     const char *name;
     void (*run)(figure *g);
 } FIGURES[] = {
     {"dense", dense},
+    {"dlmc", dlmc},
     {"error", error_bars},
     {"gather_limit", gather_limit},
     {"choice", choice},
