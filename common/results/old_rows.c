@@ -135,7 +135,8 @@ static void put_number(FILE *out, double value)
 static void put_line(FILE *out, const csv_line *header, const csv_line *r, const char *schema,
                      const char *const shares[3], const double values[3])
 {
-    const int operation = csv_column(header, "operation"), old = csv_column(header, "roofline_share");
+    const int operation = csv_column(header, "operation"),
+              old = csv_column(header, "roofline_share");
     fprintf(out, "%s,", schema);
     csv_text(out, r->cells[operation]);
     for (int i = 1; i < r->count; i++) {
