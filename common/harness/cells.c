@@ -4,6 +4,7 @@
 #include "harness/device.h"
 #include "harness/provenance.h"
 #include "matrix/dataset.h"
+#include "results/csv.h"
 #include "results/row.h"
 
 #include <inttypes.h>
