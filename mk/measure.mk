@@ -5,7 +5,7 @@
 labs_of = $(sort $(filter $(LABS),$(shell awk '!/^\#/ { print $$$(2) }' $(firstword $(1) /dev/null))))
 # Nothing is built to say that there is no GPU.
 BENCH_LABS = $(call labs_of,$(wildcard report/plans/$(PLAN) $(PLAN)),3)
-BENCH_NEEDS = $(if $(filter cuda,$(BACKEND))$(findstring --dry-run,$(ARGS)),$(BENCH_LABS:%=$(OUT)/%))
+BENCH_NEEDS = $(if $(filter cuda,$(BACKEND))$(findstring --dry-run,$(ARGS)),$(ROWS_PROGRAM) $(BENCH_LABS:%=$(OUT)/%))
 RESOURCE_CASES := report/resources.tsv
 RESOURCE_LABS = $(if $(filter cuda,$(BACKEND)),$(call labs_of,$(wildcard $(RESOURCE_CASES)),1))
 
@@ -13,7 +13,7 @@ RESOURCE_LABS = $(if $(filter cuda,$(BACKEND)),$(call labs_of,$(wildcard $(RESOU
 
 ##@ Measure (needs a GPU)
 
-bench: $(ROWS_PROGRAM) $(if $(filter bench,$(MAKECMDGOALS)),$(BENCH_NEEDS)) ## Measure what a plan still lacks: make bench PLAN=full [ARGS=--dry-run]
+bench: $(if $(filter bench,$(MAKECMDGOALS)),$(BENCH_NEEDS)) ## Measure what a plan still lacks: make bench PLAN=full [ARGS=--dry-run]
 	$(Q)BACKEND='$(BACKEND)' scripts/bench '$(PLAN)' '$(OUT)' $(ARGS)
 
 limits: $(OUT)/limits ## Measure this machine's bandwidths and peaks, for the bound and the gather share

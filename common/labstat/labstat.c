@@ -9,6 +9,7 @@
 #include "matrix/nearest.h"
 #include "matrix/summary.h"
 #include "ops/storage.h"
+#include "results/csv.h"
 #include "results/results.h"
 #include "results/row.h"
 

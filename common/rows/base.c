@@ -175,6 +175,19 @@ const char *texts_find(const texts *map, const char *key)
     return place == NONE ? NULL : map->value[place];
 }
 
+/* ---- options and means ------------------------------------------------------------------------- */
+
+const char *option(const request *q, const char *name, const char *otherwise)
+{
+    const char *value = texts_find(&q->options, name);
+    return value ? value : otherwise;
+}
+
+bool is_option(const request *q, const char *name)
+{
+    return texts_find(&q->options, name);
+}
+
 void mean_add(mean *m, double ratio)
 {
     if (!m->count || ratio < m->least) m->least = ratio;

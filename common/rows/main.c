@@ -95,17 +95,6 @@ static void print_help(void)
 
 /* ---- words ------------------------------------------------------------------------------------ */
 
-const char *option(const request *q, const char *name, const char *otherwise)
-{
-    const char *value = texts_find(&q->options, name);
-    return value ? value : otherwise;
-}
-
-bool is_option(const request *q, const char *name)
-{
-    return texts_find(&q->options, name);
-}
-
 /* Letters and digits before a "=": an option, and no path. */
 static bool has_name(const char *word)
 {

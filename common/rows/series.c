@@ -7,6 +7,7 @@
  *     point   PANEL SERIES NAME VALUE      one number of a line
  *     mean    PANEL SERIES VALUE AHEAD COUNT   its geometric mean, how many are above 1, of how many
  *     word    NAME TEXT                    what a legend or a title says
+ *     bar     PLACE VALUE LABEL TEXT IS_VENDOR   a bar from the top, and the words beside it
  *     origin  TEXT                         machine, commits, data, files; lines of the figure's small print
  *
  * report/plots/NAME.py draws them and computes nothing.
@@ -14,6 +15,7 @@
 #include "rows/choices.h"
 #include "rows/study.h"
 
+#include <glob.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +31,7 @@ typedef struct wanted {
     const char *N;
     const char *labs; /* as in "0,5,99"; "+": all labs, and no vendor */
     bool plain;       /* as a lab runs by itself: fp32, warm, no options */
-    const char *l2, *flags;
+    const char *l2, *flags, *status, *precision;
     const names *datasets;
 } wanted;
 
@@ -93,6 +95,8 @@ static bool is_taken(row_of r, const wanted *w)
         return false;
     if (w->l2 && strcmp(get(r, "l2"), w->l2)) return false;
     if (w->flags && strcmp(get(r, "flags"), w->flags)) return false;
+    if (w->status && strcmp(get(r, "status"), w->status)) return false;
+    if (w->precision && strcmp(get(r, "precision"), w->precision)) return false;
     return !w->datasets || names_find(w->datasets, get(r, "dataset")) != NONE;
 }
 
@@ -131,6 +135,26 @@ static rows_taken take_rows(figure *g, const char *file, wanted w)
     if (!is_readable(path)) refuse(STATUS_DATASET, "no %s", path);
     if (!taken.count) refuse(STATUS_DATASET, "no rows of %s in %s", said(&w), path);
     return taken;
+}
+
+/* The rows of all files of a pattern, which must be there. */
+static rows_taken take_all(figure *g, const char *pattern, wanted w)
+{
+    const char *path = text("%s/%s", g->folder, pattern);
+    rows_taken all = {0};
+    glob_t found;
+    if (glob(path, 0, NULL, &found)) refuse(STATUS_DATASET, "no %s", path);
+    for (size_t f = 0; f < found.gl_pathc; f++) {
+        const rows_taken own = find_rows(g, strrchr(found.gl_pathv[f], '/') + 1, &w);
+        if (!own.count) continue;
+        all.row = realloc(all.row, (size_t)(all.count + own.count) * sizeof *all.row);
+        if (!all.row) refuse(STATUS_MEMORY, "out of memory");
+        memcpy(all.row + all.count, own.row, (size_t)own.count * sizeof *own.row);
+        all.count += own.count;
+    }
+    globfree(&found);
+    if (!all.count) refuse(STATUS_DATASET, "no rows of %s in %s", said(&w), path);
+    return all;
 }
 
 /* The widths of rows, by size. */
@@ -545,16 +569,497 @@ static void predictions(figure *g)
                    sampled, rows.count));
 }
 
+/* Time over the gather limit, graph by graph: one over the share that the harness wrote (common/results/bound.h). */
+static void gather_limit(figure *g)
+{
+    static const char *const WIDTHS[] = {"32", "256"}, *const WHO[] = {"best", "5", "11", "99"};
+    for (int w = 0; w < 2; w++) {
+        const rows_taken rows =
+            take_rows(g, "spmm.csv", (wanted){.N = WIDTHS[w], .labs = "0,5,11,99", .plain = true});
+        const times t = times_of(&rows, NULL);
+        print_graphs(WIDTHS[w], &t);
+        need_time(&t, "best");
+        for (int k = 0; k < 4; k++) {
+            mean m = {0};
+            for (long i = 0; i < rows.count && is_timed(&t, WHO[k]); i++) {
+                const row_of r = rows.row[i];
+                const double *ms = ms_of(&t, WHO[k], get(r, "dataset"));
+                const bool is_best =
+                    !lab_of(r) && !strcmp(get(r, "contender"), get(r, "vendor_best"));
+                const bool is_own = k ? lab_of(r) == atoi(WHO[k]) : is_best;
+                if (!is_own || !ms || time_of_row(r) != *ms || !*get(r, "gather_share")) continue;
+                const double over = 1 / number(r, "gather_share");
+                print_point(WIDTHS[w], WHO[k], get(r, "dataset"), over);
+                mean_add(&m, over);
+            }
+            print_mean(WIDTHS[w], WHO[k], &m);
+        }
+    }
+    names_add(&g->notes, "limits of limits.tsv");
+}
+
+/* Labs 9 and 20 on pruned weights of language models over the fastest dense product of the same file: panels by
+ * width, lines by contender and per cent of zeros. */
+static void dense(figure *g)
+{
+    static const char *const KERNELS[] = {"bitmap_fp16", "lane_major_fp16"};
+    const rows_taken rows =
+        take_all(g, "spmm-llm*.csv", (wanted){.l2 = "cold", .precision = "fp16"});
+    const published p = read_published(g, "E5.5");
+    numbers fastest = {0};
+    names widths = {0}, zeros = {0}, shapes = {0};
+    texts prunings = {0};
+    for (int pass = 0; pass < 2; pass++)
+        for (long i = 0; i < rows.count; i++) {
+            const row_of r = rows.row[i];
+            const double ms = time_of_row(r);
+            size_t count;
+            char **part = parts_of(without(get(r, "dataset"), "llm."), '-', &count);
+            if (!ms || count != 3) continue;
+            const char *share = digits(100 * strtod(part[2], NULL));
+            const char *problem =
+                text("%s" KEY "%s" KEY "%s", get(r, "N"), get(r, "dataset"), r.table->name);
+            if (pass == 0 && strstr(get(r, "contender"), "(dense)")) {
+                double *own = numbers_at(&fastest, problem, ms);
+                if (ms < *own) *own = ms;
+                names_add(&widths, get(r, "N"));
+                names_add(&zeros, share);
+                names_add(&shapes, part[0]);
+                const char **masks = texts_at(&prunings, share);
+                if (!*masks)
+                    *masks = part[1];
+                else if (!is_among(part[1], *masks, ','))
+                    *masks = strcmp(part[1], *masks) < 0 ? text("%s,%s", part[1], *masks)
+                                                         : text("%s,%s", *masks, part[1]);
+            }
+            const double *other = numbers_find(&fastest, problem);
+            for (int k = 0; pass == 1 && other && k < 2; k++)
+                if (!strcmp(get(r, "contender"), KERNELS[k]))
+                    print_point(get(r, "N"), text("%s %s", KERNELS[k], share),
+                                text("%s %s", get(r, "dataset"), r.table->name), *other / ms);
+        }
+    for (long w = 0; w < widths.count; w++)
+        for (int k = 0; k < 2; k++)
+            for (long z = 0; z < zeros.count; z++) {
+                mean m = {0};
+                for (long i = 0; i < rows.count; i++) {
+                    const row_of r = rows.row[i];
+                    const double ms = time_of_row(r);
+                    const double *other =
+                        numbers_find(&fastest, text("%s" KEY "%s" KEY "%s", get(r, "N"),
+                                                    get(r, "dataset"), r.table->name));
+                    size_t count;
+                    char **part = parts_of(get(r, "dataset"), '-', &count);
+                    if (!ms || !other || count != 3 || strcmp(get(r, "contender"), KERNELS[k]) ||
+                        strcmp(get(r, "N"), widths.name[w]) ||
+                        strcmp(digits(100 * strtod(part[2], NULL)), zeros.name[z]))
+                        continue;
+                    mean_add(&m, *other / ms);
+                }
+                print_mean(widths.name[w], text("%s %s", KERNELS[k], zeros.name[z]), &m);
+            }
+    for (long z = 0; z < zeros.count; z++)
+        fprintf(out, "word\tpruned %s\t%s\n", zeros.name[z], texts_find(&prunings, zeros.name[z]));
+    for (long i = 0; i < p.value.key.count; i++)
+        print_point("published", "published",
+                    digits(100 * strtod(key_part(p.value.key.name[i], 2), NULL)),
+                    strtod(p.value.value[i], NULL));
+    fprintf(out, "word\tshapes\t%ld\n", shapes.count);
+}
+
+/* A group of rows with one kind of rounding: a lab or a library, in one precision. */
+typedef struct rounding {
+    const char *label, *place; /* `place` sorts labs before libraries */
+    double *errors, worst;
+    const char *dataset; /* of the worst */
+    long count;
+} rounding;
+
+static int by_place(const void *a, const void *b)
+{
+    return strcmp(((const rounding *)a)->place, ((const rounding *)b)->place);
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The powers of two by which the bound of a vendor's rounding is wider (common/baselines/sums_rounded.h, cublas.c). */
+static int wider(const char *precision)
+{
+    return !strcmp(precision, "TF32") || !strcmp(precision, "fp16") ? 13
+           : !strcmp(precision, "bf16")                             ? 16
+                                                                    : 0;
+}
+
+/* The worst error of each lab and library over the bound, over all rows, as bars:
+ * bar PLACE VALUE LABEL TEXT IS_VENDOR. */
+static void error_bars(figure *g)
+{
+    static const char *const PRECISIONS[] = {"fp32", "TF32", "fp16", "bf16"};
+    const rows_taken rows = take_all(g, "spmm*.csv", (wanted){.status = "ok"});
+    names known = {0};
+    rounding *group = NULL;
+    for (long i = 0; i < rows.count; i++) {
+        const row_of r = rows.row[i];
+        if (!*get(r, "worst_error")) continue;
+        const char *contender = get(r, "contender");
+        const char *precision = strstr(contender, "TF32") ? "TF32" : get(r, "precision");
+        int place = 0;
+        while (place < 3 && strcmp(precision, PRECISIONS[place]))
+            place++;
+        size_t letters = strcspn(contender, " ");
+        if (letters > 2 && !strncmp(contender + letters - 2, "Lt", 2)) letters -= 2;
+        const char *library = text("%.*s", (int)letters, contender);
+        const char *key =
+            lab_of(r) ? text("0 %03d %d", lab_of(r), place) : text("1 %s %d", library, place);
+        const long before = known.count, at = names_add(&known, key);
+        if (at == before) {
+            group = realloc(group, (size_t)known.count * sizeof *group);
+            if (!group) refuse(STATUS_MEMORY, "out of memory");
+            const char *bound = wider(precision) ? text(" (bound x 2^{%d})", wider(precision)) : "";
+            group[at] = (rounding){.place = key, .worst = -1};
+            group[at].label = lab_of(r) ? text("lab %d, %s", lab_of(r), precision)
+                                        : text("%s, %s%s", library, precision, bound);
+        }
+        rounding *own = &group[at];
+        const double error = number(r, "worst_error");
+        own->errors = realloc(own->errors, (size_t)(own->count + 1) * sizeof *own->errors);
+        if (!own->errors) refuse(STATUS_MEMORY, "out of memory");
+        own->errors[own->count++] = error;
+        const bool later = own->dataset && strcmp(get(r, "dataset"), own->dataset) > 0;
+        if (error > own->worst || (error == own->worst && later)) {
+            own->worst = error;
+            own->dataset = get(r, "dataset");
+        }
+    }
+    if (!known.count) refuse(STATUS_DATASET, "no rows of a worst_error in %s", g->folder);
+    qsort(group, (size_t)known.count, sizeof *group, by_place);
+    for (long i = 0; i < known.count; i++) {
+        const rounding *own = &group[i];
+        const bool is_long = strlen(own->dataset) > 26;
+        qsort(own->errors, (size_t)own->count, sizeof *own->errors, by_size);
+        const double median = (own->errors[own->count / 2] + own->errors[(own->count - 1) / 2]) / 2;
+        fprintf(out, "bar\t%ld\t%.17g\t%s\t%.3f, %.*s%s; median %.3f of %ld rows\t%d\n", i,
+                own->worst, own->label, own->worst, is_long ? 24 : 99, own->dataset,
+                is_long ? ".." : "", median, own->count, *own->place == '1');
+    }
+}
+
+/* The time of one layer's product against its zeros; where a line gets ahead of the dense products for good. */
+typedef struct place {
+    double x, y;
+} place;
+
+static int by_x(const void *a, const void *b)
+{
+    const place *p = a, *q = b;
+    return p->x != q->x ? (p->x > q->x) - (p->x < q->x) : (p->y > q->y) - (p->y < q->y);
+}
+
+/* One line of {dataset: ms}, as points (% of zeros, us), ascending. */
+typedef struct line {
+    place *at;
+    long count;
+} line;
+
+static line line_of(const numbers *ms, const char *who, const names *datasets, const numbers *zeros)
+{
+    line l = {.at = calloc((size_t)datasets->count + 1, sizeof(place))};
+    if (!l.at) refuse(STATUS_MEMORY, "out of memory");
+    for (long i = 0; i < datasets->count; i++) {
+        const double *own = numbers_find(ms, text("%s" KEY "%s", who, datasets->name[i]));
+        if (own) l.at[l.count++] = (place){*numbers_find(zeros, datasets->name[i]), 1000 * *own};
+    }
+    qsort(l.at, (size_t)l.count, sizeof *l.at, by_x);
+    return l;
+}
+
+static void print_line(const char *panel, const char *series, const line *l)
+{
+    for (long i = 0; i < l->count; i++)
+        print_point(panel, series, text("%.17g", l->at[i].x), l->at[i].y);
+}
+
+/* Says from where on a line is below another: "71 %", "50 %, the least" or "never"; *at is the crossing, if there
+ * is one between two points. */
+static char *crossing(const line *own, const line *other, place *at)
+{
+    line mine = {.at = calloc((size_t)own->count + 1, sizeof(place))}, their = mine;
+    their.at = calloc((size_t)own->count + 1, sizeof(place));
+    if (!mine.at || !their.at) refuse(STATUS_MEMORY, "out of memory");
+    long behind = NONE, count = 0;
+    for (long i = 0; i < own->count; i++)
+        for (long k = other->count - 1; k >= 0; k--) {
+            if (other->at[k].x != own->at[i].x) continue;
+            mine.at[count] = own->at[i];
+            their.at[count] = other->at[k];
+            if (mine.at[count].y >= their.at[count].y) behind = count;
+            count++;
+            break;
+        }
+    *at = (place){NAN, NAN};
+    if (behind == NONE) return count ? text("%.0f %%, the least", mine.at[0].x) : "never";
+    if (behind == count - 1) return "never";
+    const place a = mine.at[behind], b = mine.at[behind + 1];
+    const double their_a = their.at[behind].y, their_b = their.at[behind + 1].y;
+    const double gap_a = log(a.y / their_a), gap_b = log(b.y / their_b);
+    const double part = gap_a / (gap_a - gap_b);
+    *at = (place){a.x + part * (b.x - a.x), pow(their_a, 1 - part) * pow(their_b, part)};
+    return text("%.0f %%", at->x);
+}
+
+static void sparsity(figure *g)
+{
+    static const char *const DENSE[][2] = {{"TF32", "cuBLAS SGEMM TF32"}, {"fp32", "cuBLAS SGEMM"}};
+    static const char *const SHOWN[] = {"fp32", "TF32"};
+    const rows_taken rows = take_rows(g, "spmm-sparsity.csv", (wanted){.plain = true});
+    const times t = times_of(&rows, NULL);
+    numbers zeros = {0}, dense = {0};
+    names layouts[2] = {{0}};
+    if (!is_timed(&t, "best"))
+        refuse(STATUS_DATASET, "no times of cuSPARSE's best among spmm-sparsity.csv");
+    for (long i = 0; i < rows.count; i++) {
+        const row_of r = rows.row[i];
+        const char *dataset = get(r, "dataset"), *contender = get(r, "contender");
+        *numbers_at(&zeros, dataset, 0) =
+            100 * (1 - number(r, "nnz") / (number(r, "rows") * number(r, "cols")));
+        const double ms = time_of_row(r);
+        for (int k = 0; k < 2 && ms && strstr(contender, "(dense)"); k++) {
+            if (!starts_with(contender, DENSE[k][1])) continue;
+            double *own = numbers_at(&dense, text("%s" KEY "%s", DENSE[k][0], dataset), ms);
+            if (ms < *own) *own = ms;
+            names_add(&layouts[!strcmp(DENSE[k][0], "TF32")], contender);
+            break;
+        }
+    }
+    const row_of first = rows.row[0];
+    const published p = read_published(g, "E2.1");
+    for (long i = 0; i < p.value.key.count; i++)
+        print_point("published", "published", text("%ld", i), strtod(p.value.value[i], NULL));
+    fprintf(out, "word\tlayer\t%s x %s weights; B has %s columns\n", get(first, "rows"),
+            get(first, "cols"), get(first, "N"));
+    line rivals[2];
+    for (int k = 0; k < 2; k++) {
+        rivals[k] = line_of(&dense, SHOWN[k], &t.graphs, &zeros);
+        print_line("dense", SHOWN[k], &rivals[k]);
+        if (rivals[k].count)
+            fprintf(out, "word\t%s\tdense, cuBLAS %s%s\n", SHOWN[k], SHOWN[k],
+                    layouts[k].count > 1 ? ",\\nB in the faster layout" : "");
+    }
+    for (int lab = 0, more = true; more;) {
+        more = (lab = next_lab(&t, lab)) != 0;
+        const char *who = more ? text("%d", lab) : "best";
+        const line own = line_of(&t.ms, who, &t.graphs, &zeros);
+        const char *said = "";
+        print_line("times", who, &own);
+        for (int k = 0; k < 2; k++) {
+            place at;
+            if (!rivals[k].count) continue;
+            said = text("%s%s%s", said, *said ? " / " : "", crossing(&own, &rivals[k], &at));
+            if (!isnan(at.x)) print_point("crossing", who, text("%.17g", at.x), at.y);
+        }
+        fprintf(out, "word\t%s\t%s\n", who, said);
+    }
+}
+
+/* The cost of preparing on the graphs, and the products until it is earned back from the vendor's best. Labs whose
+ * median is below LITTLE_MS are named alone. */
+static void prepare(figure *g)
+{
+    static const double LITTLE_MS = 0.02;
+    const rows_taken rows = take_rows(g, "spmm.csv", (wanted){.plain = true});
+    const times all = times_of(&rows, NULL);
+    const char *little = "";
+    long count;
+    char **N = widths_of(&rows, &count);
+    print_graphs("all", &all);
+    for (int lab = 0; (lab = next_lab(&all, lab));) {
+        double *ms = calloc((size_t)rows.count, sizeof *ms);
+        long taken = 0;
+        if (!ms) refuse(STATUS_MEMORY, "out of memory");
+        for (long i = 0; i < rows.count; i++)
+            if (lab_of(rows.row[i]) == lab && time_of_row(rows.row[i]))
+                ms[taken++] = number(rows.row[i], "prepare_ms");
+        qsort(ms, (size_t)taken, sizeof *ms, by_size);
+        const bool is_little = (ms[taken / 2] + ms[(taken - 1) / 2]) / 2 < LITTLE_MS;
+        if (is_little) little = text("%s%s%d", little, *little ? ", " : "", lab);
+        for (long w = 0; w < count && !is_little; w++) {
+            const times t = times_of(&rows, N[w]);
+            for (long i = 0; i < rows.count; i++) {
+                const row_of r = rows.row[i];
+                const double own = time_of_row(r);
+                const double *best = ms_of(&t, "best", get(r, "dataset"));
+                if (lab_of(r) != lab || strcmp(get(r, "N"), N[w]) || !own) continue;
+                print_point(text("prepare %s", N[w]), text("%d", lab), get(r, "dataset"),
+                            number(r, "prepare_ms"));
+                if (best && own < *best)
+                    print_point(text("earned %s", N[w]), text("%d", lab), get(r, "dataset"),
+                                number(r, "prepare_ms") / (*best - own));
+            }
+        }
+    }
+    for (long i = 0; i < rows.count; i++) {
+        const row_of r = rows.row[i];
+        if (!lab_of(r) && time_of_row(r) && !strcmp(get(r, "contender"), get(r, "vendor_best")))
+            print_point(text("prepare %s", get(r, "N")), "best", get(r, "dataset"),
+                        number(r, "prepare_ms"));
+    }
+    if (*little)
+        fprintf(out, "word\tlittle\tlabs %s prepare next to nothing: in the median below %g ms\n",
+                little, LITTLE_MS);
+}
+
+/* SDDMM and density: the fastest lab of each problem, and one layer's times against its zeros. A problem's name
+ * is "K DATASET". */
+static void sddmm_density(figure *g)
+{
+    static const char *const FILES[] = {"sddmm.csv", "sddmm-rnn.csv", "sddmm-sparsity.csv",
+                                        "sddmm-dlmc-like.csv"};
+    enum { CHOOSES = 99 }; /* has no kernel of its own */
+    const wanted plain = {.plain = true};
+    numbers fastest = {0}, winner = {0}, density = {0}, zeros = {0}, dense = {0};
+    for (int f = 0; f < 4; f++) {
+        const rows_taken rows = find_rows(g, FILES[f], &plain);
+        for (long i = 0; i < rows.count; i++) {
+            const row_of r = rows.row[i];
+            const double ms = time_of_row(r);
+            const int lab = lab_of(r);
+            const char *key = text("%s" KEY "%s", get(r, "N"), get(r, "dataset"));
+            if (!ms || !lab || lab == CHOOSES) continue;
+            double *least = numbers_at(&fastest, key, INFINITY);
+            if (ms >= *least) continue;
+            *least = ms;
+            *numbers_at(&winner, key, 0) = lab;
+            *numbers_at(&density, key, 0) =
+                100 * number(r, "nnz") / (number(r, "rows") * number(r, "cols"));
+        }
+    }
+    if (!fastest.key.count)
+        refuse(STATUS_DATASET, "no times of labs in sddmm.csv, sddmm-rnn.csv, sddmm-sparsity.csv, "
+                               "sddmm-dlmc-like.csv");
+    for (long i = 0; i < fastest.key.count; i++)
+        print_point(
+            "winners", text("%.0f", winner.value[i]),
+            text("%s %s", key_part(fastest.key.name[i], 0), key_part(fastest.key.name[i], 1)),
+            density.value[i]);
+    for (long i = 0; i < fastest.key.count;
+         i++) /* in the order of the rows, for points that hide each other */
+        print_point(
+            "problems", "density",
+            text("%s %s", key_part(fastest.key.name[i], 0), key_part(fastest.key.name[i], 1)),
+            density.value[i]);
+
+    const rows_taken rows = take_rows(g, "sddmm-sparsity.csv", plain);
+    const times t = times_of(&rows, NULL);
+    if (!is_timed(&t, "best"))
+        refuse(STATUS_DATASET, "no times of cuSPARSE's best among sddmm-sparsity.csv");
+    for (long i = 0; i < rows.count; i++) {
+        const row_of r = rows.row[i];
+        const double ms = time_of_row(r);
+        *numbers_at(&zeros, get(r, "dataset"), 0) =
+            100 - 100 * number(r, "nnz") / (number(r, "rows") * number(r, "cols"));
+        if (!ms || !strstr(get(r, "contender"), "(dense)")) continue;
+        double *own = numbers_at(&dense, text("dense" KEY "%s", get(r, "dataset")), ms);
+        if (ms < *own) *own = ms;
+    }
+    for (int lab = 0; (lab = next_lab(&t, lab));) {
+        const line own = line_of(&t.ms, text("%d", lab), &t.graphs, &zeros);
+        print_line("layer", text("%d", lab), &own);
+    }
+    const line best = line_of(&t.ms, "best", &t.graphs, &zeros);
+    const line products = line_of(&dense, "dense", &t.graphs, &zeros);
+    print_line("layer", "best", &best);
+    print_line("layer", "dense", &products);
+    const row_of first = rows.row[0];
+    fprintf(out, "word\tlayer\t%s x %s weights; K = %s\n", get(first, "rows"), get(first, "cols"),
+            get(first, "N"));
+}
+
+/* Throughput on pruned layers, in TFLOP/s: layers by their nonzeros, those without any left out. */
+static void dlmc(figure *g)
+{
+    static const char *const WHO[] = {"5", "6", "7", "99", "best"};
+    const rows_taken rows = take_rows(g, "spmm-dlmc.csv", (wanted){.plain = true});
+    const char *limits = text("%s/limits.tsv", g->folder);
+    char *files[] = {(char *)limits};
+    if (!is_readable(limits)) refuse(STATUS_DATASET, "no %s", limits);
+    const study *machine = study_read(&(request){.files = files, .count = 1}, false);
+    const double *peak = numbers_find(&machine->limit, "fp32_gflops");
+    if (!peak) refuse(STATUS_DATASET, "%s: no fp32_gflops", limits);
+    names_add(&g->notes, "limits of limits.tsv");
+    const published p = read_published(g, "E2.4");
+    const times all = times_of(&rows, NULL);
+    names layers = {0}, empty = {0};
+    numbers nnz = {0};
+    texts label = {0};
+    for (long i = 0; i < rows.count; i++) {
+        const row_of r = rows.row[i];
+        const char *dataset = get(r, "dataset");
+        const double rows_of_A = number(r, "rows"), cols = number(r, "cols");
+        *numbers_at(&nnz, dataset, 0) = number(r, "nnz");
+        names_add(number(r, "nnz") > 0 ? &layers : &empty, dataset);
+        size_t count;
+        char **part = parts_of(dataset, '_', &count);
+        *texts_at(&label, dataset) =
+            text("%s, %s\\n%.0f x %.0f, %.0f %%", part[0], count > 1 ? part[1] : "", rows_of_A,
+                 cols, 100 * (1 - number(r, "nnz") / (rows_of_A * cols)));
+    }
+    names order = {0}; /* by nonzeros; of as many in the order of the rows */
+    while (order.count < layers.count) {
+        const char *least = NULL;
+        for (long i = 0; i < layers.count; i++)
+            if (names_find(&order, layers.name[i]) == NONE &&
+                (!least || *numbers_find(&nnz, layers.name[i]) < *numbers_find(&nnz, least)))
+                least = layers.name[i];
+        names_add(&order, least);
+        fprintf(out, "graph\tall\t%s\t%s\n", least, texts_find(&label, least));
+    }
+    long count;
+    char **N = widths_of(&rows, &count);
+    for (long w = 0; w < count; w++) {
+        const times t = times_of(&rows, N[w]);
+        if (!is_timed(&t, "best"))
+            refuse(STATUS_DATASET, "no times of cuSPARSE's best among spmm-dlmc.csv");
+        for (int k = 0; k < 5; k++) {
+            mean m = {0};
+            for (long i = 0; i < all.graphs.count; i++) {
+                const char *layer = all.graphs.name[i];
+                const double *ms = ms_of(&t, WHO[k], layer), *best = ms_of(&t, "best", layer);
+                if (!ms || names_find(&layers, layer) == NONE) continue;
+                print_point(N[w], WHO[k], layer,
+                            2e-9 * *numbers_find(&nnz, layer) * atoi(N[w]) / *ms);
+                if (best) mean_add(&m, *best / *ms);
+            }
+            print_mean(N[w], WHO[k], &m);
+        }
+    }
+    print_point("limits", "peak", "fp32", *peak / 1000);
+    for (long i = 0; i < p.value.key.count; i++)
+        print_point("limits", "published", key_part(p.value.key.name[i], 2),
+                    strtod(p.value.value[i], NULL));
+    fprintf(out, "word\tempty\t%ld\n", empty.count);
+}
+
 static const struct {
     const char *name;
     void (*run)(figure *g);
 } FIGURES[] = {
+    {"dense", dense},
+    {"dlmc", dlmc},
+    {"error", error_bars},
+    {"gather_limit", gather_limit},
     {"choice", choice},
     {"precision", precision},
     {"predictions", predictions},
+    {"prepare", prepare},
     {"published_course", published_course},
     {"rnn", rnn},
     {"sddmm_beside_spmm", sddmm_beside_spmm},
+    {"sddmm_density", sddmm_density},
+    {"sparsity", sparsity},
     {"speedups", speedups},
 };
 

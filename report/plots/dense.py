@@ -8,32 +8,21 @@ BOXES = 6  # so many shapes or more are a box with its quartiles, not points alo
 KERNELS = {"bitmap_fp16": (9, -0.18), "lane_major_fp16": (20, 0.18)}  # the lab, and where its points stand
 
 
-def draw(results):
-    rows = [row for row in results.rows("spmm-llm*.csv", l2="cold", precision="fp16") if suite.time_of(row)]
-    dense, own = {}, {}
-    for row in rows:
-        shape, pruning, zeros = row["dataset"].removeprefix("llm.").split("-")
-        problem = row["N"], 100 * float(zeros), shape, pruning, row[""].split(":")[0]  # of one file: one sitting
-        if row["contender"].endswith("(dense)"):
-            dense[problem] = min(suite.time_of(row), dense.get(problem, suite.time_of(row)))
-        elif row["contender"] in KERNELS:
-            own.setdefault(row["contender"], {})[problem] = suite.time_of(row)
-    sparsities = sorted({zeros for _, zeros, *_ in dense})
-    widths = sorted({N for N, *_ in dense}, key=int)
-    published = {100 * float(row["setting"]): row for row in results.published("E5.5")}
+def draw(data):
+    widths = sorted((panel for panel in data.panels() if panel != "published"), key=int)
+    sparsities = sorted({float(line.split()[1]) for N in widths for line in data.series(N)})
+    published = {float(zeros): value for zeros, value in data.points("published", "published").items()}
     figure, axes = plt.subplots(len(widths), 1, figsize=(suite.WIDTH, 1.7 * len(widths) + 0.4), sharex=True,
                                 sharey=True, squeeze=False, constrained_layout=True)
     for N, ax in zip(widths, axes[:, 0]):
         for contender, (lab, shift) in KERNELS.items():
             for i, zeros in enumerate(sparsities):
-                speedup = [dense[problem] / ms for problem, ms in own.get(contender, {}).items()
-                           if problem[:2] == (N, zeros) and problem in dense]
-                if speedup:
-                    _strip(ax, i + shift, speedup, lab)
+                line = f"{contender} {zeros:g}"
+                if data.points(N, line):
+                    _strip(ax, i + shift, list(data.points(N, line).values()), data.mean(N, line), lab)
         for i, zeros in enumerate(sparsities):
             if zeros in published:
-                ax.plot([i], [published[zeros]["value"]], **suite.PUBLISHED_DOT,
-                        label=suite.published_on([published[zeros]]) + ", mean")
+                ax.plot([i], [published[zeros]], **suite.PUBLISHED_DOT, label=data.word("published") + ", mean")
         ax.set_ylabel(f"times as fast as dense\nN = {N}")
         ax.grid(False, axis="x")
     low, high = axes[0, 0].get_ylim()
@@ -41,8 +30,8 @@ def draw(results):
     for ax in axes[:, 0]:
         mark_behind(ax, "cuBLAS ahead")
     suite.legend(figure, *axes[:, 0])
-    shapes = len({shape for _, _, shape, *_ in dense})
-    masks = [sorted({mask for _, other, _, mask, _ in dense if other == zeros}) for zeros in sparsities]
+    shapes = int(data.word("shapes"))
+    masks = [data.word(f"pruned {zeros:g}").split(",") for zeros in sparsities]
     axes[-1, 0].set_xticks(range(len(sparsities)), [
         f"{zeros:g} %" + (f"\n({', '.join(kinds)})" if len(kinds) > 1 else "") for zeros, kinds in zip(sparsities, masks)])
     axes[-1, 0].set_xlim(-0.6, len(sparsities) - 0.4)
@@ -50,7 +39,7 @@ def draw(results):
     return figure
 
 
-def _strip(ax, x, speedup, lab):
+def _strip(ax, x, speedup, mean, lab):
     """The speedups of one kernel at one sparsity: a point each, a box if many, and what they come to."""
     many = len(speedup) >= BOXES
     if many:
@@ -58,9 +47,8 @@ def _strip(ax, x, speedup, lab):
                    medianprops={"color": "black"})
     spread = [x + 0.03 * (i % 9 - 4) * (len(speedup) > 1) for i in range(len(speedup))]
     ax.plot(spread, speedup, **{**suite.dot(lab), "markersize": 2.5 if many else 5, "rasterized": many})  # an SVG of a thousand points would be large
-    ahead = sum(ratio > 1 for ratio in speedup)
-    ax.text(x, 0.99, f"{suite.geomean(speedup):.2f}\n{ahead} of {len(speedup)}", fontsize=6, ha="center", va="top",
+    ax.text(x, 0.99, f"{mean[0]:.2f}\n{mean[1]} of {mean[2]}", fontsize=6, ha="center", va="top",
             transform=ax.get_xaxis_transform())
 
 
-suite.main(draw)
+suite.drawn(draw)

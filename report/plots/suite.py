@@ -153,7 +153,8 @@ class Data:
         return (float(found[0][0]), int(found[0][1]), int(found[0][2])) if found else None
 
     def word(self, name):
-        return self._of("word", name)[0][0]
+        """What a legend or a title says; "" where there is nothing to say."""
+        return (self._of("word", name) or [[""]])[0][0]
 
     def origin(self):
         return "\n".join(textwrap.fill(text, 200) for text, in self._of("origin"))

@@ -1,0 +1,73 @@
+# The program `rows` as a command: what it refuses, with one line, the right status and nothing printed; and that the
+# figures' numbers are those of the tables.
+
+# bats sets $output and $stderr:
+# shellcheck disable=SC2154
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_DIRNAME/../.." || return
+    ROWS_PROGRAM=$(scripts/rows --program)
+    h200=report/results/h200
+}
+
+# refused STATUS TEXT WORD...: what `rows WORD...` does.
+refused() {
+    local status_wanted=$1 wanted=$2
+    shift 2
+    run "-$status_wanted" --separate-stderr "$ROWS_PROGRAM" "$@"
+    [[ $stderr == "rows"*": "*"$wanted"* && -z $output ]] || { echo "$stderr"; false; }
+    [ "$(wc -l <<<"$stderr")" -eq 1 ]
+}
+
+@test "a command line that makes no sense: status 2" {
+    refused 2 'wants a command'
+    refused 2 "no command 'tables'" tables
+    refused 2 'usage: rows table NAME FILE...' table
+    refused 2 "unknown table 'speeds'" table speeds "$h200/spmm.csv"
+    refused 2 "unknown value 'speed'" value speed "$h200/spmm.csv"
+    refused 2 'takes no option colour' table speedups colour=red "$h200/spmm.csv"
+    refused 2 'no option colour' ladder colour=red "$h200/spmm.csv"
+    refused 2 'lab=x: not a lab' ladder lab=x "$h200/spmm.csv"
+    refused 2 'usage: rows compare' compare "$h200/spmm.csv"
+    refused 2 'only=(: no expression' value time 'only=(' "$h200/spmm.csv"
+    refused 2 "no figure 'nosuch'" series nosuch "$h200" report/published.tsv
+}
+
+@test "a file that is no file of rows: status 3, whatever the command" {
+    cd "$BATS_TEST_TMPDIR"
+    : >empty.csv
+    echo 'name,grade' >grades.csv
+    sed '2s/,/,,/' "$OLDPWD/tests/cli/golden/report.csv" >torn.csv
+    head -c 4096 /dev/urandom >noise.csv
+    for command in ladder leaderboard dense resources 'table cases' 'value time of=lab5'; do
+        for file in empty grades torn noise none; do
+            # shellcheck disable=SC2086 # words
+            run -3 --separate-stderr "$ROWS_PROGRAM" $command $file.csv
+            [[ $stderr == "rows "*": "* && -z $output ]]
+            [ "$(wc -l <<<"$stderr")" -eq 1 ]
+        done
+    done
+    refused 3 'torn.csv:2: not the 22 cells of the first line' ladder torn.csv
+    refused 3 'empty.csv: an empty file' ladder empty.csv
+    refused 3 'grades.csv: no column lab' compare grades.csv grades.csv
+    refused 3 'grades.csv: no rows of this suite' merge grades.csv grades.csv
+}
+
+@test "what cannot be written is said: status 4" {
+    refused 4 'cannot write' merge /proc/nowhere.csv "$h200/spmm.csv"
+    run -4 --separate-stderr sh -c "'$ROWS_PROGRAM' ladder '$h200/spmm.csv' >/dev/full"
+    [[ $stderr == *"standard output: cannot write"* ]]
+}
+
+@test "a figure's means are the tables'" {
+    # Of lab 99 over the vendor's best, at both widths.
+    for N in 32 256; do
+        mean=$("$ROWS_PROGRAM" series speedups "$h200" report/published.tsv | awk -F '\t' -v N=$N '$1 == "mean" && $2 == N && $3 == 99 { printf "%.2f\n", $4 }')
+        [ "$mean" = "$("$ROWS_PROGRAM" value speedup of=lab99 over=best N=$N "$h200/spmm.csv")" ]
+    done
+    "$ROWS_PROGRAM" series list | while read -r figure; do
+        "$ROWS_PROGRAM" series "$figure" "$h200" report/published.tsv | grep -q '^origin	'
+    done
+}
