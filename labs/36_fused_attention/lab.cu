@@ -360,9 +360,13 @@ static const char *unsuited(const problem *p)
 }
 
 /* By the width alone. No setting has been measured yet. */
+/* Where most rows are long, segments of 1,024 leave more of them whole; there are enough of them, too. Elsewhere a warp
+ * that walks 1,024 nonzeros alone is what all others wait for, and groups may take longer rows (LOG.md). */
 template <enum precision PRECISION> static void choose(const row_stats *stats, int d, int *tuning)
 {
-    (void)stats;
+    const bool are_long = stats->mean >= 64;
+    tuning[TUNE_SHORT] = are_long ? 64 : 128;
+    tuning[TUNE_SEGMENT] = are_long ? 1024 : 512;
     tuning[TUNE_PIECES] = usual_pieces(d, precision_format(PRECISION)->bytes);
 }
 
