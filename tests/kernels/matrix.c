@@ -318,11 +318,11 @@ static const struct {
     {"sddmm_balanced", {1, 32, 1}, "one huge row"},
     {"sddmm_balanced", {2, 8, 6}, "huge first row"}, /* its columns ascend: six blocks */
     {"sddmm_tiles", {768}, "huge first row"},
-    {"sddmm_tensor_core", {64, 2}, "one huge row"}, /* elements named again */
+    {"sddmm_tensor_core", {64, 2}, "one huge row"},             /* elements named again */
     {"fused_attention", {8, 1, 8, 64, 256, 0}, "one huge row"}, /* segments; */
     {"fused_attention_backward", {1, 8, 64, 256, 0}, "one huge row"},
-    {"sparse_softmax", {2, 32}, "one huge row"},    /* a block merges its warps */
-    {"attention", {0, 1}, "one huge row"},          /* a row of all groups of a block */
+    {"sparse_softmax", {2, 32}, "one huge row"}, /* a block merges its warps */
+    {"attention", {0, 1}, "one huge row"},       /* a row of all groups of a block */
 };
 
 /* Three runs of one plan, and one of a second plan, must agree to the bit. */
