@@ -238,15 +238,15 @@ static inline cudaError_t walk_plan_make(const device_csr *A, const walk_setting
     CUDA_TRY_GOTO(error, failed, partial_sums_make(floats, counters, &w->sums));
     {
         const int of_block = WARPS * (WARP_SIZE / (lanes * s.side)), groups = r->count - r->warps;
-        w->rows = {.share = r->d_share,
-                   .column = A->d_col_idx,
-                   .segment = r->segment,
-                   .count = r->count,
-                   .warps = r->warps,
-                   .heads = heads,
-                   .side = s.side,
-                   .left = w->sums.d_sums,
-                   .arrived = w->sums.d_arrived};
+        w->rows = row_walk{.share = r->d_share,
+                           .column = A->d_col_idx,
+                           .segment = r->segment,
+                           .count = r->count,
+                           .warps = r->warps,
+                           .heads = heads,
+                           .side = s.side,
+                           .left = w->sums.d_sums,
+                           .arrived = w->sums.d_arrived};
         w->grid = dim3((r->warps + WARPS - 1) / WARPS + (groups + of_block - 1) / of_block,
                        heads / s.side);
     }

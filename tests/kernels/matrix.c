@@ -376,8 +376,8 @@ static const struct {
     {"sddmm_tensor_core", {128, 1}, "one huge row"},
     {"fused_attention", {8, 1, 8, 64, 256, 0}, "one huge row"}, /* segments; */
     {"fused_attention_backward", {1, 8, 64, 256, 0}, "one huge row"},
-    {"sparse_softmax", {2, 32}, "one huge row"},    /* a block merges its warps */
-    {"attention", {0, 1}, "one huge row"},          /* a row of all groups of a block */
+    {"sparse_softmax", {2, 32}, "one huge row"}, /* a block merges its warps */
+    {"attention", {0, 1}, "one huge row"},       /* a row of all groups of a block */
 };
 
 /* Three runs of one plan, and one of a second plan, must agree to the bit. */
