@@ -118,7 +118,7 @@ static char *idea_of(const char *path)
     return text("%s", idea + strlen(" - "));
 }
 
-/* The lines of one lab: a line an operation with rows, or one without a figure. */
+/* The lines of one lab: a line an operation with rows of a vendor, or one without a figure. */
 static char *lines_of(ladder_rows *l, const char *path)
 {
     size_t parts;
@@ -139,8 +139,11 @@ static char *lines_of(ladder_rows *l, const char *path)
                      *lines ? name : idea_of(path), cells);
     }
     if (*lines) return lines;
-    return text("| [%d](labs/%s/README.md) | %s | - | - | not measured yet |\n", lab, folder,
-                idea_of(path));
+    bool has_rows = false;
+    for (long i = 0; i < l->count && !has_rows; i++)
+        has_rows = lab_of(l->of_labs[i]) == lab;
+    return text("| [%d](labs/%s/README.md) | %s | - | - | %s |\n", lab, folder, idea_of(path),
+                has_rows ? "no vendor has it" : "not measured yet");
 }
 
 enum status run_lines(const request *q)
