@@ -496,7 +496,7 @@ static void rnn(figure *g)
     }
 }
 
-/* Prints the gain of fp16 on the RNN problems: labs over the vendor's best in fp16, and over the fastest lab in fp32. */
+/* Prints fp16's gain on the RNN problems: labs over the vendor's best in fp16, and over the fastest lab in fp32. */
 static void precision(figure *g)
 {
     static const char *const LABS[] = {"8", "21", "99"};
