@@ -175,7 +175,7 @@ static void explain(const problem *p, int output, int64_t row, int64_t place, do
 
 /* ---- costs ----------------------------------------------------------------------------------- */
 
-/* What the mode's numbers of bytes are made of; asked of problems that did not fit, too. */
+/* Parts of the mode's numbers of bytes; asked of problems that did not fit, too. */
 typedef struct sizes {
     double element, nnz, rows, used_rows, used_columns, heads, row_bytes; /* of a node, all heads */
     bool has_Q, has_K, is_gat, is_weighted;

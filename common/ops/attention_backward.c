@@ -254,7 +254,7 @@ static void oracle(const problem *p, int output, int64_t row, double *reference,
         gradient(p, output, row, h, reference + h * f->d, bound + h * f->d);
 }
 
-/* Of the outputs only the first has A's rows: a row of dK and dV beyond them is said to have none. */
+/* Only the first of the outputs has A's rows: a row of dK and dV beyond them is said to have none. */
 static int64_t row_length(const problem *p, int64_t row)
 {
     return row < p->A->rows ? dataset_row_length(p, row) : 0;

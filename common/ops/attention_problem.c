@@ -237,7 +237,7 @@ static double leaky(double x)
     return x < 0 ? (double)ATTENTION_SLOPE * x : x;
 }
 
-/* What goes into one score: its exact value without the bias, and how far fp32 may be off it.
+/* Computes one score: its exact value without the bias, and how far fp32 may be off it.
  *
  * DOT: a dot product of d terms is off by (d + 1) u sum |q k| at most, in whatever order; the factor 1 / sqrt(d), that
  * times log2(e), and its rounding and the product's take 5 more. GAT: the sum, the slope and the product with it, and

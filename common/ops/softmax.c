@@ -19,7 +19,7 @@
 enum { ROW_PTR, COL_IDX, VALUES, SCORES, NUM_INPUTS };
 enum { SHARES, LSE, NUM_OUTPUTS };
 
-/* What problems have beside the dataset's own arrays. With several heads P lies on a pattern of a row for each row
+/* Arrays of a problem beside the dataset's own. With several heads P lies on a pattern of a row for each row
  * and head. */
 typedef struct softmax_inputs {
     int32_t *row_ptr;
@@ -87,7 +87,7 @@ row_sum softmax_row(int64_t n, const double *score, double *error, double *share
     return all;
 }
 
-/* Of row i and head h: scores as x, and how far a kernel is off when it has added the bias. */
+/* Writes for row i and head h: scores as x, and how far a kernel is off when it has added the bias. */
 static void scores_of(const problem *p, int64_t row, int head, double *x, double *error)
 {
     const softmax_inputs *own = p->own;
@@ -151,7 +151,7 @@ static enum status allocate(problem *p, error_text *error)
     return fail(error, STATUS_MEMORY, "no memory for the scores and the copies of A");
 }
 
-/* What the scores of a row are like: each makes another mistake show. */
+/* Kinds of scores of a row: each makes another mistake show. */
 enum kind { SMALL, HIGH, LOW, ASCENDING, WIDE, NUM_KINDS };
 
 static float score_of(enum kind kind, int64_t place, float random)

@@ -80,7 +80,7 @@ void softmax_release(softmax_plan *plan);
 
 /* ---- for oracles ----------------------------------------------------------------------------- */
 
-/* What the shares of a row have in common. */
+/* Numbers that all shares of a row have in common. */
 typedef struct row_sum {
     double lse,
         lse_bound; /* the logarithm of the sum of exponentials, and how far a kernel may be off it */

@@ -26,7 +26,7 @@ typedef struct figure {
     names notes;
 } figure;
 
-/* What rows of a file are taken; NULL: any. */
+/* Conditions on rows of a file; NULL: any. */
 typedef struct wanted {
     const char *N;
     const char *labs; /* as in "0,5,99"; "+": all labs, and no vendor */
@@ -411,7 +411,7 @@ static void print_shares(const char *line, const names *cases, const double *sha
     print_point(line, "worst", cases->name[worst], share[worst]);
 }
 
-/* What the rule chooses, beside the fastest setting of a sweep and beside the fastest of all labs. */
+/* Prints the rule's choice, beside the fastest setting of a sweep and beside the fastest of all labs. */
 static void choice(figure *g)
 {
     static const char *const SETS[][2] = {{"graphs", "spmm.csv"},
@@ -496,7 +496,7 @@ static void rnn(figure *g)
     }
 }
 
-/* What fp16 brings on the RNN problems: labs over the vendor's best in fp16, and over the fastest lab in fp32. */
+/* Prints fp16's gain on the RNN problems: labs over the vendor's best in fp16, and over the fastest lab in fp32. */
 static void precision(figure *g)
 {
     static const char *const LABS[] = {"8", "21", "99"};

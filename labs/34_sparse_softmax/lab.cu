@@ -29,7 +29,7 @@ struct long_rows {
     int *d_row;
 };
 
-/* What a kernel is given; the scores of row and head u % H of row u / H lie side by side (softmax.h). */
+/* Arguments of a kernel; the scores of row and head u % H of row u / H lie side by side (softmax.h). */
 template <class T> struct softmax_of {
     int rows, H, num_long, limit;
     const int *row_ptr, *d_long;
@@ -72,7 +72,7 @@ __device__ __forceinline__ float power(float x, float max)
     return exp2f((x - max) * LOG2E);
 }
 
-/* What somebody knows of a row: the largest of the scores they saw, and the sum of exp(score - max) over them. */
+/* Knowledge of a row so far: the largest of the scores seen, and the sum of exp(score - max) over them. */
 struct seen {
     float max = -INFINITY, sum = 0;
 

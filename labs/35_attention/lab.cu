@@ -32,7 +32,7 @@ static const char *const SUMS[] = {"rule", "weighted_sum", "split_rows",
                                    "roma", "subwarp",      "row_swizzle"};
 enum { OWN_SUM = 1, SPLIT_ROWS };
 
-/* What a plan holds: the pattern of all heads, plans of three operations on it, and what passes between them. */
+/* Parts of a plan: the pattern of all heads, plans of three operations on it, and what passes between them. */
 struct pipeline {
     head_pattern *pattern;
     sddmm_plan scores; /* its nested plan makes them, in mode DOT */
@@ -155,7 +155,7 @@ static cudaError_t prepare_softmax(attention_plan *plan, pipeline *p)
     return c ? softmax_prepare(&p->softmax, c) : cudaErrorNotSupported;
 }
 
-/* Of the contenders that SUM may name, the one with the least estimate: its place. */
+/* Returns the place of the contender with the least estimate, among all that SUM may name. */
 static int fastest_sum(const row_stats *stats, int d)
 {
     int best = SPLIT_ROWS;

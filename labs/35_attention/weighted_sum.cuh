@@ -13,7 +13,7 @@ constexpr int SUM_BLOCK = 256;
 constexpr int SUM_LOADS = 4;  /* rows of V on their way to a group */
 constexpr int SUM_LONG = 256; /* nonzeros: a longer row gets all groups of its block */
 
-/* What a group of lanes multiplies: its columns of V, and where they end. */
+/* Work of a group of lanes: its columns of V, and where they end. */
 template <class T> struct summands {
     int d, column; /* the first of a lane's columns */
     const int *__restrict__ col_idx;

@@ -19,7 +19,7 @@ enum { TUNE_PIECES, TUNE_SIDE, TUNE_SHORT, TUNE_SEGMENT, TUNE_WINDOW };
 
 constexpr int LOADS = 8; /* of a lane, on their way */
 
-/* What the kernel is given, along rows or down columns. A nonzero has two products: own[0] times other[0], which makes
+/* Arguments of the kernel, along rows or down columns. A nonzero has two products: own[0] times other[0], which makes
  * its score, and own[1] times other[1], which is dp.
  *
  *              own      other    out
@@ -75,7 +75,7 @@ template <class H, int V, int LANES, int PIECES, int U, bool DOWN> struct gradie
     const size_t head_at;                   /* in the features of a node */
     const H *const first_0, *const first_1; /* other: of node 0 this lane's first feature */
     typename part::floats own_0 = {}, own_1 = {};
-    /* Of the row; or of the rows of the nonzeros that this lane holds. */
+    /* Numbers of the row; or of the rows of the nonzeros that this lane holds. */
     float lse[walk::HELD] = {}, D[walk::HELD] = {};
     gradient_sums<SUMS, PIECES, V> gradient;
 

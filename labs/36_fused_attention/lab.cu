@@ -19,7 +19,7 @@
 /* Positions in attention_plan.tuning. */
 enum { TUNE_LOADS, TUNE_PIECES, TUNE_SIDE, TUNE_SHORT, TUNE_SEGMENT, TUNE_WINDOW };
 
-/* What the kernel is given. */
+/* Arguments of the kernel. */
 template <class H> struct attention {
     row_walk rows;
     int d, vectors;      /* of a head: features, and vectors of them */
@@ -37,7 +37,7 @@ static __device__ __forceinline__ float leaky(float x)
     return x > 0 ? x : x * ATTENTION_SLOPE;
 }
 
-/* What is known of a row and head, once some nonzeros are added: the largest score; the sum of exponentials of scores
+/* State of a row and head, once some nonzeros are added: the largest score; the sum of exponentials of scores
  * less that; the sum of rows of V, each times its exponential. Without a SOFTMAX the last one alone. */
 template <bool SOFTMAX, int PIECES, int V> struct row_state {
     static constexpr int COUNT = PIECES * V + (SOFTMAX ? 2 : 0);
@@ -54,7 +54,7 @@ template <bool SOFTMAX, int PIECES, int V> struct row_state {
                 f(sum[k][v]);
     }
 
-    /* What is subtracted from scores: never -infinity, since the difference of two of them is no number. */
+    /* Returns the number to subtract from scores: never -infinity, since the difference of two of them is no number. */
     __device__ __forceinline__ float base() const
     {
         return most == -INFINITY ? 0 : most;

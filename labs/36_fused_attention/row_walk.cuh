@@ -18,7 +18,7 @@
 
 constexpr int WARPS = 4, BLOCK = WARPS * WARP_SIZE;
 
-/* What a kernel knows of the rows. */
+/* Facts on the rows that a kernel knows. */
 struct row_walk {
     const row_share *__restrict__ share;
     const int *__restrict__ column;
@@ -100,7 +100,7 @@ template <int LANES, int U> struct group_walk {
         }
     }
 
-    /* What the holder of nonzero j of the batch holds. */
+    /* Returns the number held by the holder of nonzero j of the batch. */
     template <class X> static __device__ __forceinline__ X of(const X (&held)[HELD], int j)
     {
         return __shfl_sync(FULL_MASK, held[HELD == 1 ? 0 : j / LANES], j % LANES, LANES);

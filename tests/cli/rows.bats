@@ -62,7 +62,7 @@ refused() {
 }
 
 @test "a figure's means are the tables'" {
-    # Of lab 99 over the vendor's best, at both widths.
+    # Counts lab 99 over the vendor's best, at both widths.
     for N in 32 256; do
         mean=$("$ROWS_PROGRAM" series speedups "$h200" report/published.tsv | awk -F '\t' -v N=$N '$1 == "mean" && $2 == N && $3 == 99 { printf "%.2f\n", $4 }')
         [ "$mean" = "$("$ROWS_PROGRAM" value speedup of=lab99 over=best N=$N "$h200/spmm.csv")" ]

@@ -43,7 +43,7 @@ struct fused {
     unsigned *arrived;
 };
 
-/* What is known of a row and head: see lab 36. */
+/* State of a row and head: see lab 36. */
 template <bug BUG> struct state {
     float most = -INFINITY, total = 0, sum[FEATURES] = {};
 

@@ -119,7 +119,7 @@ static void test_row_of_one(void **state)
     csr_free(&A);
 }
 
-/* Of whole numbers: all exponentials of a row are 0 or the same, in every mode. */
+/* Makes whole numbers: all exponentials of a row are 0 or the same, in every mode. */
 static void test_whole(void **state)
 {
     (void)state;

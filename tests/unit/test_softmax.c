@@ -120,7 +120,7 @@ static void test_bound_holds(void **state)
     csr_free(&A);
 }
 
-/* Of the probe: shares are 0, or the same for all of a row that are not. */
+/* Checks the probe: shares are 0, or the same for all of a row that are not. */
 static void test_whole(void **state)
 {
     (void)state;
