@@ -7,8 +7,8 @@
 .SUFFIXES:
 .SECONDARY:
 MAKEFLAGS += --no-builtin-rules
-# On all cores, unless -j says otherwise.
-ifeq ($(MAKELEVEL),0)
+# On all cores, unless -j says otherwise. `make clean all` stays serial: the one must not remove files of the other.
+ifeq ($(MAKELEVEL)$(filter clean,$(MAKECMDGOALS)),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
 

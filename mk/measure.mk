@@ -22,7 +22,7 @@ limits: $(OUT)/limits ## Measure this machine's bandwidths and peaks, for the bo
 ncu: $(if $(LAB),$(OUT)/lab$(LAB)) ## Nsight Compute on a lab: make ncu LAB=3 ARGS="arxiv 32"
 	@CUDA_HOME='$(CUDA_HOME)' scripts/ncu-lab '$<' $(ARGS)
 
-resources: $(ROWS_PROGRAM) $(if $(LAB),$(OUT)/lab$(LAB),$(if $(filter resources,$(MAKECMDGOALS)),$(RESOURCE_LABS:%=$(OUT)/%))) ## What bounds a lab's kernels, by ncu: make resources LAB=3 ARGS="arxiv 32"; without LAB: rows of the report
+resources: $(if $(LAB),$(OUT)/lab$(LAB),$(if $(filter resources,$(MAKECMDGOALS)),$(RESOURCE_LABS:%=$(OUT)/%))) $(ROWS_PROGRAM) ## What bounds a lab's kernels, by ncu: make resources LAB=3 ARGS="arxiv 32"; without LAB: rows of the report
 	$(Q)CUDA_HOME='$(CUDA_HOME)' $(if $(LAB),scripts/ncu-resources '$<' '$(or $(KERNEL),$(shell scripts/operation-of $< $(ARGS))_)' $(ARGS) >$(OUT)/resources.csv,\
 		scripts/measure-resources '$(OUT)' $(RESOURCE_CASES))
 	$(if $(LAB),$(Q)$(ROWS_PROGRAM) resources $(OUT)/resources.csv)

@@ -14,6 +14,7 @@ TEST_PROGRAMS := $(patsubst %,$(OUT)/%,$(basename $(TESTS_C) $(TESTS_CU) $(TESTS
 $(patsubst %.c,$(OUT)/%,$(TESTS_PROFILER)): $(call object,$(addprefix common/profiler/,machine.cc gpu_model.c predict.c))
 # The program of rows, but for its main: the test ends where `rows` would.
 $(OUT)/tests/unit/test_rows: $(call object,$(filter-out common/rows/main.c,$(wildcard common/rows/*.c)))
+$(OUT)/common/rows/table.c.o: $(BUILD)/tools/lists
 $(OUT)/common/rows/table.c.o: private CFLAGS_ALL += $(ROWS_LISTS)
 $(OUT)/tests/unit/%: $(OUT)/tests/unit/%.c.o $(COMMON)
 	$(link) -lcmocka

@@ -102,7 +102,7 @@ static void oracle(const problem *p, int output, int64_t row, double *reference,
     for (int h = 0; h < own->heads; h++) {
         double *O = output ? NULL : reference + h * own->d;
         double *O_bound = output ? NULL : bound + h * own->d;
-        double lse, lse_bound;
+        double lse, lse_bound = 0;
         const bool made = attention_row(p, own, row, h, O, O_bound, &lse, &lse_bound);
         if (output) {
             reference[h] = made ? lse : NAN; /* nothing passes that could not be checked */
@@ -298,7 +298,7 @@ static int64_t needs(const problem *p, int input, bool handed)
     if (input == ROW_PTR) return 0;
     if (input == COL_IDX) return handed ? 0 : (int64_t)in->bytes;
     if (input == VALUES && has_values(p)) return (int64_t)in->bytes;
-    if (!strcmp(in->name, "a")) return (int64_t)in->bytes;
+    if (!strcmp(in->name, "a")) return p->A->nnz ? (int64_t)in->bytes : 0;
     const bool is_left = !strcmp(in->name, "Q") || !strcmp(in->name, "el");
     const bool is_narrow = in->name[0] == 'e'; /* el, er: a number a head */
     const int64_t named = is_left ? p->A->rows - p->stats.empty_rows : p->used_columns;

@@ -249,9 +249,11 @@ static enum status create(problem *p, error_text *error)
     const csr_matrix *A = p->A;
     enum status status = dataset_check(p, "softmax", error);
     if (status != STATUS_OK) return status;
-    if (A->nnz * p->width > INT32_MAX - 4096)
-        return fail(error, STATUS_MEMORY, "%lld scores need 64-bit offsets; try fewer heads",
-                    (long long)A->nnz * p->width);
+    const int64_t most = A->nnz > A->rows ? A->nnz : A->rows;
+    if (most * p->width > INT32_MAX - 4096)
+        return fail(error, STATUS_MEMORY,
+                    "%lld %s of all heads need 64-bit offsets; try fewer heads",
+                    (long long)most * p->width, A->nnz > A->rows ? "scores" : "rows");
     for (int64_t z = 0; A->values && z < A->nnz; z++)
         if (fabsf(A->values[z]) > FLT_MAX / 4)
             return fail(error, STATUS_DATASET, "the value %.3g, added to a score, overflows fp32",

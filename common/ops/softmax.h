@@ -32,9 +32,9 @@ extern "C" {
 
 /* One prepared softmax: what `prepare` filled and `run` uses. */
 typedef struct softmax_plan {
-    device_csr A;                              /* its values are the bias; NULL: there is none */
-    int H;                                     /* heads, H >= 1; H * A.nnz is an int */
-    int tuning[MAX_TUNABLES];                  /* the chosen value of each tunable, in order */
+    device_csr A;             /* its values are the bias; NULL: there is none */
+    int H;                    /* heads, H >= 1; H * A.nnz and H * A.rows are ints */
+    int tuning[MAX_TUNABLES]; /* the chosen value of each tunable, in order */
     const struct softmax_contender *contender; /* whose plan it is */
     void *state;                               /* what the lab's prepare leaves here */
     float scale;                               /* 1, but in plans of attention */

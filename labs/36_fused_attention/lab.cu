@@ -359,7 +359,6 @@ static const char *unsuited(const problem *p)
     return head_unsuited(p->width);
 }
 
-/* By the width alone. No setting has been measured yet. */
 /* Where most rows are long, segments of 1,024 leave more of them whole; there are enough of them, too. Elsewhere a warp
  * that walks 1,024 nonzeros alone is what all others wait for, and groups may take longer rows (LOG.md). */
 template <enum precision PRECISION> static void choose(const row_stats *stats, int d, int *tuning)

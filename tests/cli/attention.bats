@@ -30,6 +30,12 @@ attend() {
     [[ ${lines[1]} = *"HEADS=2;MODE=gat"* ]]
 }
 
+@test "instruments find nothing hidden where there is nothing to read" {
+    if [ ! -x "$programs/traced/lab35" ]; then skip "the traced lab 35 is not built"; fi
+    run -0 "$programs/lab35" rand:rows=10,deg=0 7 --counters --vs none --precision fp32 --set MODE=gatv2
+    [[ $output = *"PASS: "* ]]
+}
+
 @test "2: heads, modes and widths that there are not" {
     run -2 attend HEADS=9
     [ "$output" = "lab35: --set HEADS=9: choose one of 1, 2, 3, 4, 5, 6, 7, 8" ]

@@ -380,6 +380,11 @@ END
 }
 
 # Means of shares, rates and sums are kept; least, most and sum of a share, what launch__ has, and cycles are not.
+@test "make resources looks at the lab's program" {
+    run -0 make -s -n -C "$ROOT" BACKEND=simt resources LAB=2 ARGS="arxiv 32"
+    [[ $output = *"scripts/ncu-resources 'build/simt/lab2' "* ]]
+}
+
 @test "how full resources are, of the kernels that are asked for" {
     simt_only
     fails 2 "usage: scripts/ncu-resources PROGRAM KERNEL DATASET N" "$ROOT/scripts/ncu-resources" ./lab2 warp arxiv

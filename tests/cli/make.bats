@@ -452,6 +452,15 @@ run_tests() {
     [[ $output == *$'not ok 2 - b\n# why'* ]]
 }
 
+@test "suites run wherever the runner is called from" {
+    program good <<<'ok 1 - a'
+    stand_in bats <<<$'1..1\nok 1 x'
+    touch tests/cli/x.bats
+    cd tests
+    PATH=$fake/bin:$PATH OUT=. BACKEND=cuda run -0 ../scripts/run-tests all ./good
+    [ "${lines[-1]}" = "2 passed, 0 failed, 0 skipped" ]
+}
+
 @test "a suite that dies, or tests nothing, is a failure" {
     program dies 139 <<<'ok 1 - a'
     run_tests ./dies

@@ -49,6 +49,15 @@ take_objects() {
     refuses 2 "x.zip: not called .tar.gz" scripts/release "$BATS_TEST_TMPDIR/x.zip"
 }
 
+@test "release: nothing is written where a file is missing" {
+    git clone -q . "$tree" 2>/dev/null || skip "git does not track this tree"
+    cp scripts/release "$tree/scripts/"
+    rm "$tree/README.md"
+    run -4 "$tree/scripts/release" "$BATS_TEST_TMPDIR/a.tar.gz"
+    [[ $output == *"release: $BATS_TEST_TMPDIR/a.tar.gz: not written"* ]]
+    [ ! -e "$BATS_TEST_TMPDIR/a.tar.gz" ]
+}
+
 @test "release: what is unpacked builds and runs without git, and says that its commit is unknown" {
     scripts/release "$BATS_TEST_TMPDIR/a.tar.gz"
     tar -C "$tree" --strip-components=1 -xzf "$BATS_TEST_TMPDIR/a.tar.gz"

@@ -55,6 +55,19 @@ static void test_shares(void **state)
     csr_free(&A);
 }
 
+/* Kernels number rows of all heads in int. */
+static void test_too_many_rows(void **state)
+{
+    (void)state;
+    const csr_matrix A = {.rows = INT32_MAX / 4, .cols = 1};
+    problem p = {.operation = &softmax_operation, .A = &A, .width = 8};
+    error_text error;
+    assert_int_equal(p.operation->create(&p, &error), STATUS_MEMORY);
+    assert_string_equal(error.text,
+                        "4294967288 rows of all heads need 64-bit offsets; try fewer heads");
+    assert_null(p.own);
+}
+
 /* A row of one has a share of exactly 1, whatever its score, and a kernel a bound of a few roundings. */
 static void test_row_of_one(void **state)
 {
@@ -153,9 +166,10 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shares), cmocka_unit_test(test_row_of_one),
-        cmocka_unit_test(test_shift),  cmocka_unit_test(test_bound_holds),
-        cmocka_unit_test(test_whole),  cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_shares),        cmocka_unit_test(test_row_of_one),
+        cmocka_unit_test(test_too_many_rows), cmocka_unit_test(test_shift),
+        cmocka_unit_test(test_bound_holds),   cmocka_unit_test(test_whole),
+        cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
