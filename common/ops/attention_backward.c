@@ -80,6 +80,36 @@ static bool fill_forward(const problem *p, backward_problem *own)
     return made;
 }
 
+/* The largest of the finite numbers; unused rows hold others. */
+static double largest_of(const numbers *n)
+{
+    double largest = 0;
+    for (size_t at = 0; at < n->count; at++)
+        if (isfinite(n->floats[at])) largest = fmax(largest, fabs((double)n->floats[at]));
+    return largest;
+}
+
+/* Halves dO until no gradient can overflow the precision: dP and D are sums of d products, a gradient of as many as a
+ * row or column has. Whole numbers stay exact when they are halved, as long as fp16 holds them. */
+static void keep_finite(const problem *p, backward_problem *own)
+{
+    const attention_problem *f = &own->forward;
+    const double factors = fmax(largest_of(&f->Q), largest_of(&f->K)) * f->scale;
+    const double values = fmax(largest_of(&f->V), largest_of(&own->O));
+    int64_t longest = p->stats.max;
+    for (int64_t j = 0; j < p->A->cols; j++) {
+        const int64_t length = own->col_ptr[j + 1] - own->col_ptr[j];
+        if (length > longest) longest = length;
+    }
+    const double most =
+        (double)longest * largest_of(&own->dO) * fmax(2 * f->d * values * factors, 1);
+    float half = 1;
+    while (most * half > precision_format(p->precision)->largest / 2 && half > 0x1p-20f)
+        half /= 2;
+    for (size_t at = 0; at < own->dO.count; at++)
+        own->dO.own[at] *= half;
+}
+
 static enum status fill(problem *p, backward_problem *own, error_text *error)
 {
     const int wide = own->forward.heads * own->forward.d;
@@ -90,6 +120,7 @@ static enum status fill(problem *p, backward_problem *own, error_text *error)
         numbers_fill_rows(&own->dO, p->A->rows, wide, row_used, p->whole ? 8 : 0,
                           random_substream(p->seed, 100 + DO_DENSE));
         made = fill_forward(p, own);
+        if (p->whole) keep_finite(p, own);
         numbers_round(&own->dO);
         numbers_round(&own->O);
     }
