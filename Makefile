@@ -48,7 +48,7 @@ labstat: $(OUT)/labstat $(BUILD)/backend
 
 ##@ Check
 
-test-programs: all $(TEST_PROGRAMS)
+test-programs: all $(TEST_PROGRAMS) ## Build the tests, and what they test
 
 test: test-programs ## Run the tests that take minutes; ends with "N passed, N failed, N skipped"
 	$(Q)OUT='$(OUT)' BACKEND='$(BACKEND)' scripts/run-tests quick $(TEST_PROGRAMS)

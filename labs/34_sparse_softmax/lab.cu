@@ -76,15 +76,16 @@ __device__ __forceinline__ float power(float x, float max)
 struct seen {
     float max = -INFINITY, sum = 0;
 
-    /* BEGIN STUDENT: learn what another one has seen; one score x is seen{x, 1}. Mind those who saw nothing */
+    /* Takes another one's knowledge; of one score x that is x and 1. */
     __device__ __forceinline__ void learn(float other_max, float other_sum)
     {
+        /* BEGIN STUDENT: the new maximum and sum. Mind those who saw nothing */
         const float top = fmaxf(max, other_max);
         const float base = top == -INFINITY ? 0 : top;
         sum = sum * power(max, base) + other_sum * power(other_max, base);
         max = top;
+        /* END STUDENT */
     }
-    /* END STUDENT */
 };
 
 /* ---- three passes: the textbook's ------------------------------------------------------------- */

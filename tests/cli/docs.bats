@@ -62,7 +62,8 @@ runs_as_written() {
     make -C "$BATS_TEST_TMPDIR" ladder
     for text in README.md docs/times.md labs/*/README.md; do
         diff "$text" "$BATS_TEST_TMPDIR/$text"
-        case $text in README.md | labs/09_* | labs/20_*) continue ;; esac # a line a lab; language models' weights
+        # A line a lab; language models' weights; the table of the lab after it has both.
+        case $text in README.md | labs/09_* | labs/20_* | labs/35_*) continue ;; esac
         grep -q '^| ddi (real) |' "$text" || grep -qx 'Not measured yet.' "$text"
     done
     run ! grep -lx 'Not measured yet.' labs/[012]*/README.md

@@ -608,7 +608,7 @@ END
         run -0 make -s new-lab NAME=42_my_idea OP="$op"
         grep -q "^operation $op$" labs/42_my_idea/grade.tsv
         grep -q "any matrix and any $width, and" labs/42_my_idea/README.md
-        grep -q "void ${op}_my_idea_kernel(int rows, int $width," labs/42_my_idea/lab.cu
+        tr -s '\n ' ' ' <labs/42_my_idea/lab.cu | grep -q "void ${op}_my_idea_kernel( *int rows, int $width,"
         [ "$(scripts/parent-of 42)" = "$(scripts/parent-of | awk -v op="$op" '
             $1 == op && $2 != 42 { for (i = 2; i <= 3; i++) if ($i < 42 && $i > last) last = $i } END { print last }')" ]
         run -0 make -j2 BACKEND=simt build/simt/lab42
