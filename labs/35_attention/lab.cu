@@ -138,8 +138,7 @@ static cudaError_t nest_scores(attention_plan *plan, pipeline *p)
         error = sddmm_nest(&p->scores, sddmm_of(list[i].contender), NULL);
     /* END STUDENT */
     const sddmm_contender *simplest = sddmm_find("sddmm", precision); /* takes any pattern */
-    if (error == cudaErrorNotSupported && simplest)
-        error = sddmm_nest(&p->scores, simplest, NULL);
+    if (error == cudaErrorNotSupported && simplest) error = sddmm_nest(&p->scores, simplest, NULL);
     return error;
 }
 
