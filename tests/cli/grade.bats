@@ -596,7 +596,7 @@ END
 }
 
 @test "new-lab: of every operation there is, with what its kernels are given" {
-    local tree=$BATS_TEST_TMPDIR/tree op width
+    local tree=$BATS_TEST_TMPDIR/tree op width last
     mkdir "$tree"
     cp -rp Makefile config.mk mk scripts common labs "$tree"
     mkdir -p "$tree/build" "$tree/tests"
@@ -609,8 +609,9 @@ END
         grep -q "^operation $op$" labs/42_my_idea/grade.tsv
         grep -q "any matrix and any $width, and" labs/42_my_idea/README.md
         tr -s '\n ' ' ' <labs/42_my_idea/lab.cu | grep -q "void ${op}_my_idea_kernel( *int rows, int $width,"
-        [ "$(scripts/parent-of 42)" = "$(scripts/parent-of | awk -v op="$op" '
-            $1 == op && $2 != 42 { for (i = 2; i <= 3; i++) if ($i < 42 && $i > last) last = $i } END { print last }')" ]
+        last=$(scripts/parent-of | awk -v op="$op" '
+            $1 == op && $2 != 42 { for (i = 2; i <= 3; i++) if ($i < 42 && $i > last) last = $i } END { print last }')
+        [ -z "$last" ] || [ "$(scripts/parent-of 42)" = "$last" ] # an operation of one lab has no line in that list
         run -0 make -j2 BACKEND=simt build/simt/lab42
         run build/simt/lab42 rand:rows=50,deg=3 5 --vs none --csv rows.csv
         [ "$status" -eq 1 ] && [[ $output =~ "lab42 my_idea: "([A-Za-z]+": ")?"nothing was written" ]]
