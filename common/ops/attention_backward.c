@@ -16,8 +16,6 @@ enum { ROW_PTR, COL_IDX, Q_DENSE, K_DENSE, V_DENSE, O_DENSE, DO_DENSE, LSE, NUM_
 enum { DQ, DK, DV, NUM_OUTPUTS };
 enum { BACKWARD_HEADS }; /* the only knob */
 
-static const double U = 0x1p-24; /* rounding to fp32 is off by at most this share of a number */
-
 /* The forward pass, what it left, and the pattern by columns. */
 typedef struct backward_problem {
     attention_problem forward;
@@ -224,12 +222,12 @@ static pair pair_of(const problem *p, int64_t row, int64_t column, int head)
     }
     s *= f->scale;
     const double lse = own->lse.floats[left], x = s - lse, difference = dp - D;
-    const double off = U * ((d + 6) * f->scale * S + fabs(s) + fabs(lse) + 3 * fabs(x) + 4);
-    const double error = expm1(fmin(off, WILD)), share = exp(x), t = U * (d + 4) * sizes;
+    const double off = ROUNDOFF * ((d + 6) * f->scale * S + fabs(s) + fabs(lse) + 3 * fabs(x) + 4);
+    const double error = expm1(fmin(off, WILD)), share = exp(x), t = ROUNDOFF * (d + 4) * sizes;
     const double flushed = 0x1p-126;
     return (pair){{share, share * error + flushed},
                   {share * difference, (share * error + flushed) * (fabs(difference) + t) +
-                                           share * (t + 3 * U * fabs(difference))}};
+                                           share * (t + 3 * ROUNDOFF * fabs(difference))}};
 }
 
 /* Adds factor * row to the sums behind a gradient. What is below 2^-60 of 1 may be lost as a whole. */
@@ -272,7 +270,7 @@ static void gradient(const problem *p, int which, int64_t node, int head, double
     const bool is_empty = ptr[node] == ptr[node + 1];
     for (int c = 0; c < d && size && !is_empty; c++) {
         sum[c] *= scale;
-        const double off = scale * (bound[c] + U * (double)(n + 6) * size[c]) + 0x1p-126;
+        const double off = scale * (bound[c] + ROUNDOFF * (double)(n + 6) * size[c]) + 0x1p-126;
         bound[c] = rounding_stored(p->precision, sum[c], off);
     }
     free(size);

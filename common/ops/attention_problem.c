@@ -9,8 +9,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-static const double U = 0x1p-24; /* rounding to fp32 is off by at most this share of a number */
-
 /* Streams of random numbers: one an array, one for the kinds of rows, one for what a column is. */
 enum { OF_VALUES = 1, OF_Q, OF_K, OF_V, OF_EL, OF_ER, OF_A, OF_ROW, OF_COLUMN };
 
@@ -206,7 +204,7 @@ enum status attention_problem_create(const problem *p, enum attention_mode mode,
     if (p->whole && !rounding_whole_limit(p->precision, p->stats.max + 1., 2))
         return fail(error, STATUS_SKIPPED, "rows of %lld nonzeros have no exact sum",
                     (long long)p->stats.max);
-    if (p->A->nnz * heads > INT32_MAX - 4096)
+    if (p->A->nnz * heads > MAX_NNZ)
         return fail(error, STATUS_MEMORY, "%lld scores need 64-bit offsets; try fewer HEADS",
                     (long long)p->A->nnz * heads);
     enum status status = values && !p->whole ? require_finite(p, own, error) : STATUS_OK;
@@ -258,12 +256,12 @@ static void score_of(const attention_problem *own, int64_t row, int64_t column, 
             size += fabs(term);
         }
         *score = own->scale * sum;
-        *error = U * (d + 6) * own->scale * size;
+        *error = ROUNDOFF * (d + 6) * own->scale * size;
         return;
     }
     case ATTENTION_GAT:
         *score = leaky((double)own->el.floats[left] + own->er.floats[right]);
-        *error = U * 6 * fabs(*score);
+        *error = ROUNDOFF * 6 * fabs(*score);
         return;
     case ATTENTION_GATV2: {
         const float *q = own->Q.floats + left * d, *v = own->V.floats + right * d;
@@ -274,7 +272,7 @@ static void score_of(const attention_problem *own, int64_t row, int64_t column, 
             size += fabs(term);
         }
         *score = sum;
-        *error = U * (d + 8) * size;
+        *error = ROUNDOFF * (d + 8) * size;
         return;
     }
     default:
@@ -295,7 +293,7 @@ void attention_scores(const problem *p, const attention_problem *own, int64_t ro
             error[j] += format->unit_roundoff * fabs(score[j]) + format->least / 2;
         if (!bias) continue;
         score[j] += bias[z];
-        error[j] += U * (3 * fabs((double)bias[z]) + 2 * fabs(score[j]));
+        error[j] += ROUNDOFF * (3 * fabs((double)bias[z]) + 2 * fabs(score[j]));
     }
 }
 
@@ -316,7 +314,7 @@ static void finish(const problem *p, bool is_weighted, int64_t n, double spread,
     for (int c = 0; c < count; c++) {
         const double result = s->result[c], size = fabs(result);
         const double wrong =
-            is_weighted ? U * (double)(n + 4) * s->size[c] + 0x1p-149 * (double)n
+            is_weighted ? ROUNDOFF * (double)(n + 4) * s->size[c] + 0x1p-149 * (double)n
                         : s->off[c] + spread * size + s->narrow[c] + off * (s->size[c] + size);
         O[c] = result;
         bound[c] = n ? rounding_stored(p->precision, result, wrong) : 0;
@@ -353,7 +351,8 @@ static void weigh(const problem *p, const attention_problem *own, int64_t row, i
                 s.narrow[c] += unit * size + least * fabs((double)V[c]);
             }
         }
-        finish(p, is_weighted, n, all->spread, all->off + 4 * U, &s, count, O + from, bound + from);
+        finish(p, is_weighted, n, all->spread, all->off + 4 * ROUNDOFF, &s, count, O + from,
+               bound + from);
     }
 }
 

@@ -5,9 +5,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Kernels step through a row in int, a tile at a time: the end plus a tile must not overflow. */
-enum { MAX_NNZ = INT32_MAX - 4096 };
-
 /* ---- numbers --------------------------------------------------------------------------------- */
 
 static size_t narrow_bytes(enum precision precision)

@@ -12,6 +12,10 @@
 extern "C" {
 #endif
 
+/* Nonzeros, or numbers of all heads on them. Kernels step through a row in int, a tile at a time: the end plus a tile
+ * must not overflow. */
+enum { MAX_NNZ = INT32_MAX - 4096 };
+
 /* ---- numbers --------------------------------------------------------------------------------- */
 
 /* An array in host memory. Once rounded, each float is exactly what the device has, so that an

@@ -2,8 +2,6 @@
 
 #include <math.h>
 
-static const double U = 0x1p-24; /* rounding to fp32 is off by at most this share of a number */
-
 /*
  * Always. Summing n products in fp32, in any order and with or without fused multiply-add, is off by
  * at most (n + small) u sum |ab| (Higham, Accuracy and Stability of Numerical Algorithms, section
@@ -35,7 +33,7 @@ double rounding_bound(const product_sum *s)
     const double C1 = 6, C2 = 4, C3 = 2;
     const double always = (s->n + 4) * s->size;
     const double random = C1 * sqrt(s->n * s->squares) + C2 * s->largest + C3 * fabs(s->result);
-    return U * fmin(always, random) + 0x1p-149 * s->n;
+    return ROUNDOFF * fmin(always, random) + 0x1p-149 * s->n;
 }
 
 /* fp32 holds whole numbers up to 2^24. Tensor cores add with a few bits less beside the largest term: 2^22 leaves them

@@ -6,6 +6,9 @@
 
 #include "ops/precision.h"
 
+/* u of all bounds: rounding to fp32 is off by at most this share of a number. */
+static const double ROUNDOFF = 0x1p-24;
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -44,8 +44,6 @@ static void destroy(problem *p)
 
 /* ---- the softmax and its bound --------------------------------------------------------------- */
 
-static const double U = 0x1p-24; /* rounding to fp32 is off by at most this share of a number */
-
 /*
  * Write x for a score, M for the largest one, w = exp(x - M), and p = w / sum w.
  *
@@ -76,14 +74,14 @@ row_sum softmax_row(int64_t n, const double *score, double *error, double *share
         share[j] = exp(below);
         sum += share[j];
         terms += below > LOST;
-        error[j] = expm1(fmin(error[j] + 3 * U * fabs(below), WILD));
+        error[j] = expm1(fmin(error[j] + 3 * ROUNDOFF * fabs(below), WILD));
     }
-    row_sum all = {.lse = n ? max + log(sum) : -INFINITY, .off = U * (double)(terms + 12)};
+    row_sum all = {.lse = n ? max + log(sum) : -INFINITY, .off = ROUNDOFF * (double)(terms + 12)};
     for (int64_t j = 0; j < n; j++) {
         share[j] /= sum;
         all.spread += share[j] * error[j];
     }
-    if (n) all.lse_bound = all.spread + all.off + 4 * U * (fabs(max) + fabs(all.lse));
+    if (n) all.lse_bound = all.spread + all.off + 4 * ROUNDOFF * (fabs(max) + fabs(all.lse));
     return all;
 }
 
@@ -95,7 +93,7 @@ static void scores_of(const problem *p, int64_t row, int head, double *x, double
     const float *S = own->S.floats + first * p->width + head * n;
     for (int64_t j = 0; j < n; j++) {
         x[j] = own->values.floats ? (double)S[j] + own->values.floats[first + j] : S[j];
-        error[j] = own->values.floats ? U * fabs(x[j]) : 0;
+        error[j] = own->values.floats ? ROUNDOFF * fabs(x[j]) : 0;
     }
 }
 
@@ -250,7 +248,7 @@ static enum status create(problem *p, error_text *error)
     enum status status = dataset_check(p, "softmax", error);
     if (status != STATUS_OK) return status;
     const int64_t most = A->nnz > A->rows ? A->nnz : A->rows;
-    if (most * p->width > INT32_MAX - 4096)
+    if (most * p->width > MAX_NNZ)
         return fail(error, STATUS_MEMORY,
                     "%lld %s of all heads need 64-bit offsets; try fewer heads",
                     (long long)most * p->width, A->nnz > A->rows ? "scores" : "rows");
