@@ -25,6 +25,7 @@ include mk/rules.mk   # from a source to an object
 include mk/link.mk    # from objects to programs
 include mk/rows.mk    # the program of rows
 include mk/tests.mk   # programs of tests
+include mk/apps.mk    # programs of several products
 
 ##@ Build
 
