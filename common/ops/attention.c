@@ -178,6 +178,7 @@ static void explain(const problem *p, int output, int64_t row, int64_t place, do
 /* Parts of the mode's numbers of bytes; asked of problems that did not fit, too. */
 typedef struct sizes {
     double element, nnz, rows, used_rows, used_columns, heads, row_bytes; /* of a node, all heads */
+    double el_bytes, er_bytes, a_bytes; /* of the fp32 inputs that the mode names, else 0 */
     bool has_Q, has_K, is_gat, is_weighted;
 } sizes;
 
@@ -186,13 +187,20 @@ static sizes sizes_of(const problem *p)
     const enum attention_mode mode = mode_of(p);
     const double element = precision_format(p->precision)->bytes;
     const double heads = problem_knob(p, KNOB_HEADS);
+    const double used_rows = p->A->rows - p->stats.empty_rows;
+    const double number =
+        mode == ATTENTION_GAT ? sizeof(float) * heads : 0; /* of a node, el or er */
     return (sizes){.element = element,
                    .nnz = p->A->nnz,
                    .rows = p->A->rows,
-                   .used_rows = p->A->rows - p->stats.empty_rows,
+                   .used_rows = used_rows,
                    .used_columns = p->used_columns,
                    .heads = heads,
                    .row_bytes = element * heads * p->width,
+                   .el_bytes = number * used_rows,
+                   .er_bytes = number * p->used_columns,
+                   .a_bytes =
+                       mode == ATTENTION_GATV2 && p->A->nnz ? sizeof(float) * heads * p->width : 0,
                    .has_Q = mode == ATTENTION_DOT || mode == ATTENTION_GATV2,
                    .has_K = mode == ATTENTION_DOT,
                    .is_gat = mode == ATTENTION_GAT,
@@ -209,7 +217,7 @@ static double csr_bytes(const problem *p)
 static double dense_bytes(const sizes *s)
 {
     return s->row_bytes * ((s->has_Q ? s->used_rows : 0) + (s->has_K ? 2 : 1) * s->used_columns) +
-           (s->is_gat ? 4 * s->heads * (s->used_rows + s->used_columns) : 0);
+           s->el_bytes + s->er_bytes + s->a_bytes;
 }
 
 static double written_bytes(const sizes *s)
@@ -229,8 +237,8 @@ static double flops_of(const problem *p)
 static void cost(const problem *p, cost_model *model)
 {
     const sizes s = sizes_of(p);
-    const double beside =
-        csr_bytes(p) + written_bytes(&s) + (s.has_Q ? s.row_bytes * s.used_rows : 0);
+    const double beside = csr_bytes(p) + written_bytes(&s) +
+                          (s.has_Q ? s.row_bytes * s.used_rows : 0) + s.el_bytes + s.a_bytes;
     const double cols = p->A->cols;
     *model = (cost_model){
         .flops = flops_of(p),

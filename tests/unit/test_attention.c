@@ -266,12 +266,40 @@ static void test_refused(void **state)
     csr_free(&A);
 }
 
+/* Rows {0, 2}, {}, {2} of a 3 x 4 pattern: 2 rows and 2 columns are named. H = 2, d = 8: 16 floats a node. */
+static void test_bytes(void **state)
+{
+    (void)state;
+    error_text error;
+    csr_matrix A;
+    assert_int_equal(csr_alloc(&A, 3, 4, 3, false, &error), STATUS_OK);
+    memcpy(A.row_ptr, (int64_t[]){0, 2, 2, 3}, 4 * sizeof(int64_t));
+    memcpy(A.col_idx, (int32_t[]){0, 2, 2}, 3 * sizeof(int32_t));
+    const double row = 16 * 4, csr = 4 * 4 + 3 * 4, O = 3 * row, lse = 3 * 2 * 4;
+    const double want[] = {
+        csr + 2 * row + 2 * row + 2 * row + O + lse, /* DOT: Q, K, V */
+        csr + 2 * 8 + 2 * 8 + 2 * row + O + lse,     /* GAT: el, er, V */
+        csr + 2 * row + 16 * 4 + 2 * row + O + lse,  /* GATV2: Q, a, V */
+        csr + 3 * 4 + 2 * row + O,                   /* WEIGHTED: values, V */
+    };
+    for (int mode = 0; mode < 4; mode++) {
+        problem p;
+        cost_model model;
+        make(&p, &attention_operation, &A, 8, 2, mode, 0);
+        attention_operation.cost(&p, &model);
+        assert_float_equal(model.compulsory_bytes, want[mode], 0);
+        attention_operation.destroy(&p);
+    }
+    csr_free(&A);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_modes),        cmocka_unit_test(test_row_of_one),
         cmocka_unit_test(test_whole),        cmocka_unit_test(test_gradients),
         cmocka_unit_test(test_head_pattern), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
