@@ -180,10 +180,10 @@ void memcheck_block_begin(worker *self)
     if (first_block) set_bounds((uintptr_t)self->shared_end - most, most, false, false);
     first_block = false;
     set_fresh((uintptr_t)self->shared, self->job->config.dynamic_shared_bytes);
-    size_t count;
-    const shared_range *ranges = simt_static_shared(&count);
-    for (size_t i = 0; i < count; i++)
-        set_fresh((uintptr_t)self->thread_local_block + ranges[i].offset, ranges[i].bytes);
+    const launch *job = self->job;
+    for (size_t i = 0; i < job->shared_ranges; i++)
+        set_fresh((uintptr_t)self->thread_local_block + job->shared[i].offset,
+                  job->shared[i].bytes);
 }
 
 /* ---- what is wrong --------------------------------------------------------------------------- */

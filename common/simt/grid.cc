@@ -160,6 +160,7 @@ extern "C" void simt_launch(const simt_launch_config *config, void (*entry)(void
     std::lock_guard<std::mutex> turn(one_launch);
     launch job = {};
     job.config = *config;
+    job.shared = simt_static_shared(config->kernel, &job.shared_ranges);
     job.entry = entry;
     job.arguments = arguments;
     job.argument_bytes = argument_bytes;

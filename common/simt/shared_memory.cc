@@ -2,8 +2,8 @@
  * shared_memory.cc - the shared memory of a block.
  *
  * Static: __shared__ variables are thread-local ones of the OS thread that runs the block. Those of
- * the whole program are poisoned, since a __device__ function may have some too, and nothing here
- * tells which functions a kernel calls.
+ * the kernel's whole source file are poisoned, since a __device__ function may have some too, and nothing
+ * here tells which functions a kernel calls.
  * Dynamic: it ends where a page begins that nobody may touch, so that an access past its end faults
  * - at once where its size is a multiple of 128 bytes, which is its alignment, and within 127 bytes
  * otherwise. A kernel launched without dynamic shared memory faults when it touches any.
@@ -29,10 +29,8 @@ void simt_shared_poison(worker *self)
     size_t bytes = job->config.dynamic_shared_bytes;
     self->shared = self->shared_end - (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     memset(self->shared, 0xff, (size_t)(self->shared_end - self->shared));
-    size_t count;
-    const shared_range *ranges = simt_static_shared(&count);
-    for (size_t i = 0; i < count; i++)
-        memset(self->thread_local_block + ranges[i].offset, 0xff, ranges[i].bytes);
+    for (size_t i = 0; i < job->shared_ranges; i++)
+        memset(self->thread_local_block + job->shared[i].offset, 0xff, job->shared[i].bytes);
 }
 
 bool simt_shared_holds(const worker *self, const void *pointer, size_t bytes)

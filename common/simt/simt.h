@@ -103,8 +103,15 @@ struct failure {
     char what[1024];
 };
 
+/* A piece of the thread-local block. */
+struct shared_range {
+    size_t offset, bytes;
+};
+
 struct launch {
     simt_launch_config config;
+    const shared_range *shared; /* the static __shared__ variables that its kernel can reach */
+    size_t shared_ranges;
     void (*entry)(void *);
     void *arguments; /* argument_bytes of them, for the kernel's eyes only */
     size_t argument_bytes;
@@ -354,12 +361,11 @@ bool simt_is_device_variable(uintptr_t address, bool stores);
 /* Where the program begins in memory: what lies in it is as far from there in every run. */
 uintptr_t simt_program_begin(void);
 
-/* The static __shared__ variables of the program, as offsets into the thread-local block. */
-struct shared_range {
-    size_t offset, bytes;
-};
-const shared_range *simt_static_shared(size_t *count);
-/* The same one by one, in ascending order: "tile" of "void f<4>(float*)". */
+/* The static __shared__ variables that a kernel can reach, as offsets into the thread-local block: those of its
+ * source file, since nvcc links no __device__ function of another one, and those of inline functions. All of the
+ * program's where the kernel is NULL or its file unknown. */
+const shared_range *simt_static_shared(const void *kernel, size_t *count);
+/* All of the program one by one, in ascending order: "tile" of "void f<4>(float*)". */
 struct shared_variable {
     size_t offset, bytes;
     const char *name, *function;

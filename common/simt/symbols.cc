@@ -77,16 +77,21 @@ struct function_name {
     int file; /* a number for the source file of a static function, else ANY_FILE */
 };
 
+struct shared_symbol {
+    size_t bytes;
+    int file; /* of the function it belongs to; ANY_FILE: an inline one, which several files may have */
+    std::string name; /* mangled */
+};
+
 /* The symbol table, as far as it matters here. */
 struct symbol_table {
     std::map<uintptr_t, function_name> functions; /* by address in the program's file */
     std::map<uintptr_t, std::pair<size_t, std::string>> variables; /* size and name, by address */
     /* The static __shared__ variables: by source file and name, for a kernel's, and also by name
-     * alone; and all, size by offset. */
+     * alone; and all by offset. */
     std::map<std::pair<int, std::string>, size_t> shared_bytes;
-    std::map<size_t, size_t> shared;
-    std::map<size_t, std::string> shared_names; /* mangled, by offset */
-    std::set<size_t> guards;                    /* offsets of what g++ puts beside some of them */
+    std::map<size_t, shared_symbol> shared;
+    std::set<size_t> guards; /* offsets of what g++ puts beside some of them */
 };
 
 static symbol_table read_symbols(void)
@@ -119,8 +124,7 @@ static symbol_table read_symbols(void)
             } else if (type == STT_TLS && strncmp(name, "_ZGVZ", 5) == 0) {
                 table.guards.insert(symbol.st_value);
             } else if (type == STT_TLS && strncmp(name, "_ZZ", 3) == 0) {
-                table.shared[symbol.st_value] = symbol.st_size;
-                table.shared_names[symbol.st_value] = name;
+                table.shared[symbol.st_value] = {symbol.st_size, local ? file : ANY_FILE, name};
                 table.shared_bytes[{ANY_FILE, name}] = symbol.st_size;
                 if (local) table.shared_bytes[{file, name}] = symbol.st_size;
             }
@@ -182,23 +186,39 @@ bool simt_is_device_variable(uintptr_t address, bool stores)
     return v->second.first > CONSTANT_BYTES || stored_to.count(v) > 0;
 }
 
+typedef std::vector<shared_range> shared_ranges;
+
 /* Neighbours as one, so that few calls of memset do. */
-static std::vector<shared_range> *join_shared_variables(void)
+static void add_range(shared_ranges &ranges, size_t offset, size_t bytes)
 {
-    auto *joined = new std::vector<shared_range>;
-    for (const auto &[offset, bytes] : symbols().shared)
-        if (!joined->empty() && joined->back().offset + joined->back().bytes == offset)
-            joined->back().bytes += bytes;
-        else
-            joined->push_back({offset, bytes});
-    return joined;
+    if (!ranges.empty() && ranges.back().offset + ranges.back().bytes == offset)
+        ranges.back().bytes += bytes;
+    else
+        ranges.push_back({offset, bytes});
 }
 
-const shared_range *simt_static_shared(size_t *count)
+/* By source file: what its kernels can reach. ANY_FILE: all. */
+static std::map<int, shared_ranges> *sort_shared_variables(void)
 {
-    static const std::vector<shared_range> &all = *join_shared_variables();
-    *count = all.size();
-    return all.data();
+    auto *sorted = new std::map<int, shared_ranges>;
+    for (const auto &function : symbols().functions)
+        (*sorted)[function.second.file];
+    for (const auto &[offset, variable] : symbols().shared)
+        for (auto &[file, ranges] : *sorted)
+            if (file == ANY_FILE || variable.file == ANY_FILE || variable.file == file)
+                add_range(ranges, offset, variable.bytes);
+    return sorted;
+}
+
+const shared_range *simt_static_shared(const void *kernel, size_t *count)
+{
+    static const std::map<int, shared_ranges> &sorted = *sort_shared_variables();
+    static const uintptr_t base = simt_load_address();
+    const auto function = symbols().functions.find((uintptr_t)kernel - base);
+    const int file = function == symbols().functions.end() ? ANY_FILE : function->second.file;
+    const auto found = sorted.find(file);
+    *count = found == sorted.end() ? 0 : found->second.size();
+    return found == sorted.end() ? nullptr : found->second.data();
 }
 
 /* "void f<4>(float*)::tile" is tile of f. */
@@ -215,8 +235,8 @@ static shared_variable describe_shared(size_t offset, size_t bytes, const std::s
 static std::vector<shared_variable> *list_shared_variables(void)
 {
     auto *all = new std::vector<shared_variable>;
-    for (const auto &[offset, bytes] : symbols().shared)
-        all->push_back(describe_shared(offset, bytes, symbols().shared_names.at(offset)));
+    for (const auto &[offset, variable] : symbols().shared)
+        all->push_back(describe_shared(offset, variable.bytes, variable.name));
     return all;
 }
 

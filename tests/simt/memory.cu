@@ -207,9 +207,17 @@ __device__ __noinline__ unsigned exchange(unsigned x)
     words[threadIdx.x] = x;
     return old;
 }
-__global__ void calling_kernel(unsigned *not_ff)
+/* That of an inline function belongs to all source files that have it. */
+inline __device__ __noinline__ unsigned exchange_anywhere(unsigned x)
 {
-    if (exchange(threadIdx.x) != 0xffffffffu) atomicAdd(not_ff, 1u);
+    __shared__ unsigned words[64];
+    const unsigned old = words[threadIdx.x];
+    words[threadIdx.x] = x;
+    return old;
+}
+template <unsigned EXCHANGE(unsigned)> __global__ void calling_kernel(unsigned *not_ff)
+{
+    if (EXCHANGE(threadIdx.x) != 0xffffffffu) atomicAdd(not_ff, 1u);
 }
 
 __global__ void large_kernel(int *out)
@@ -262,10 +270,15 @@ static void shared_memory(void)
     to_host(&bad, d, 1);
     tap_ok(bad == 0, "static shared memory is all 0xFF bytes when a block begins");
     d = device_zeros<unsigned>(1);
-    calling_kernel<<<100, 64>>>(d);
+    calling_kernel<exchange><<<100, 64>>>(d);
     FINISH();
     to_host(&bad, d, 1);
     tap_ok(bad == 0, "that of a __device__ function, too");
+    d = device_zeros<unsigned>(1);
+    calling_kernel<exchange_anywhere><<<100, 64>>>(d);
+    FINISH();
+    to_host(&bad, d, 1);
+    tap_ok(bad == 0, "and that of an inline one");
     d = device_zeros<unsigned>(1);
     for (int words : {1, 31, 32, 1000, 12000})
         dynamic_kernel<<<50, 64, words * sizeof(unsigned)>>>(d, words);
