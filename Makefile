@@ -26,6 +26,7 @@ include mk/link.mk    # from objects to programs
 include mk/rows.mk    # the program of rows
 include mk/tests.mk   # programs of tests
 include mk/apps.mk    # programs of several products
+include mk/lib.mk     # the plans as a library
 
 ##@ Build
 
