@@ -7,10 +7,7 @@ template <class T> struct take_from {
     const T *from;
     T *to;
 
-    __device__ void operator()(int64_t i) const
-    {
-        to[i] = from[place[i]];
-    }
+    __device__ void operator()(int64_t i) const { to[i] = from[place[i]]; }
 };
 
 template <class T>

@@ -49,8 +49,7 @@ static enum status copy_pattern(sparse_matrix *A, const csr_matrix *given, error
         status = csr_alloc(&A->host, given->rows, given->cols, given->nnz, false, error);
     if (status != STATUS_OK) return status;
     memcpy(A->host.row_ptr, given->row_ptr, (given->rows + 1) * sizeof *given->row_ptr);
-    if (given->nnz)
-        memcpy(A->host.col_idx, given->col_idx, given->nnz * sizeof *given->col_idx);
+    if (given->nnz) memcpy(A->host.col_idx, given->col_idx, given->nnz * sizeof *given->col_idx);
     return row_stats_compute(&A->host, &A->stats, error);
 }
 
@@ -131,15 +130,16 @@ enum sparse_status sparse_values_transpose(const sparse_matrix *T, size_t bytes,
                                            void *transposed, cudaStream_t stream)
 {
     if (!T || !T->transposed)
-        return refuse(SPARSE_INVALID, "sparse_values_transpose: the matrix is not a transposed one");
+        return refuse(SPARSE_INVALID,
+                      "sparse_values_transpose: the matrix is not a transposed one");
     if (bytes != sizeof(uint16_t) && bytes != sizeof(uint32_t))
-        return refuse(SPARSE_INVALID, "sparse_values_transpose: %zu bytes a value, where 2 or 4 are",
-                      bytes);
+        return refuse(SPARSE_INVALID,
+                      "sparse_values_transpose: %zu bytes a value, where 2 or 4 are", bytes);
     library_enter();
     enum sparse_status status = matrix_is_here(T);
     if (status == SPARSE_OK) {
-        const cudaError_t error = gather((int)T->host.nnz, T->transposed->d_place, bytes, values,
-                                         transposed, stream);
+        const cudaError_t error =
+            gather((int)T->host.nnz, T->transposed->d_place, bytes, values, transposed, stream);
         if (error != cudaSuccess) status = refuse_cuda(error, "sparse_values_transpose");
     }
     library_leave();

@@ -139,10 +139,8 @@ static enum sparse_status learn_operands(sparse_plan *plan, const sparse_request
                                .row_ptr = row_ptr,
                                .col_idx = col_idx,
                                .values = r->values ? one : NULL};
-    problem example = {.operation = p->operation,
-                       .A = &matrix,
-                       .width = p->width,
-                       .precision = p->precision};
+    problem example = {
+        .operation = p->operation, .A = &matrix, .width = p->width, .precision = p->precision};
     error_text text;
     memcpy(example.knobs, p->knobs, sizeof p->knobs);
     enum status status = row_stats_compute(&matrix, &example.stats, &text);
@@ -370,8 +368,7 @@ const char *sparse_kernel_name(const char *operation, enum sparse_precision prec
     const struct operation *op = operation_named(operation);
     const contender *c = NULL;
     library_enter();
-    if (op)
-        do
+    if (op) do
             c = next_kernel(op, (enum precision)precision, c);
         while (c && index-- > 0);
     library_leave();

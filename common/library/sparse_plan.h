@@ -92,7 +92,8 @@ enum sparse_precision { SPARSE_FP32, SPARSE_FP16, SPARSE_BF16 };
 typedef struct sparse_request {
     const char *operation; /* "spmm": the first column of the table above */
     const char *kernel;    /* a lab's contender, as "split_rows"; NULL: the rule chooses */
-    const char *settings;  /* "HEADS=4,MODE=gat"; with a kernel its tunables, too; NULL: initial values */
+    const char
+        *settings; /* "HEADS=4,MODE=gat"; with a kernel its tunables, too; NULL: initial values */
     enum sparse_precision precision;
     int width; /* columns of B and C, or as the operation calls it */
     /* On the device, a number for each nonzero in the order of the pattern. SpMM and the mode weighted need them; SDDMM
