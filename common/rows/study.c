@@ -99,6 +99,7 @@ static const char *kind_of(const char *dataset)
         return "pruned layers";
     if (starts_with(dataset, "sweep-")) return "8192 x 2048";
     if (starts_with(dataset, "weights:")) return "generated weights";
+    if (starts_with(dataset, "mask:")) return "masks of attention";
     return "graphs";
 }
 

@@ -51,10 +51,14 @@ static void put_recipe(attempt *t, FILE *out)
     static const char *const numbers[] = {"0",   "1",   "7",   "64", "300",  "999",    "0.5",
                                           "0.9", "2.5", "1.0", "-1", "nan",  "0.25",   "12",
                                           "",    "x",   "inf", "16", "3000", "random", "balanced"};
-    bool weights = once_in(t, 3);
-    fputs(weights ? "weights:" : "rand:", out);
+    static const char *const mask_keys[] = {"rows", "band", "share", "nnz", "seed"};
+    const uint64_t which = draw(t, 4);
+    fputs(which == 0 ? "weights:" : which == 1 ? "mask:" : "rand:", out);
     for (uint64_t n = draw(t, 5), k = 0; k < n; k++)
-        fprintf(out, "%s%s=%s", k ? "," : "", weights ? PICK(t, weight_keys) : PICK(t, rand_keys),
+        fprintf(out, "%s%s=%s", k ? "," : "",
+                which == 0   ? PICK(t, weight_keys)
+                : which == 1 ? PICK(t, mask_keys)
+                             : PICK(t, rand_keys),
                 once_in(t, 4) ? PICK(t, numbers)
                               : PICK(t, ((const char *[]){"9", "30", "120", "0.5"})));
 }
@@ -84,7 +88,8 @@ static void attempt_recipes(attempt *t)
     status = dataset_expand(spec.at, NULL, &members, &count, &error);
     check_status(t, status, refusals, error.text, spec.at);
     if (status == STATUS_OK) dataset_names_free(members, count);
-    bool generator = strncmp(spec.at, "rand:", 5) == 0 || strncmp(spec.at, "weights:", 8) == 0;
+    bool generator = strncmp(spec.at, "rand:", 5) == 0 || strncmp(spec.at, "mask:", 5) == 0 ||
+                     strncmp(spec.at, "weights:", 8) == 0;
     if (generator && !is_large(spec.at)) {
         status = dataset_open(spec.at, NULL, &data, &error);
         check_status(t, status, refusals, error.text, spec.at);

@@ -319,7 +319,7 @@ static void list_shows_everything(void **state)
              fixture_path("mine/tiny.mtx"));
     if (!strstr(text, expected)) fail_msg("%s", text);
     static const char *const words[] = {
-        "rand:KEY=VALUE", "weights:KEY=VALUE",        "  deg ",
+        "rand:KEY=VALUE", "weights:KEY=VALUE",        "mask:KEY=VALUE",           "  deg ",
         "  mtx ",         "set:rnn  36 stand-ins; N", "set:dlmc  the .smtx files"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (!strstr(text, words[i])) fail_msg("no '%s' in %s", words[i], text);

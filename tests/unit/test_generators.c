@@ -1,5 +1,5 @@
 /*
- * test_generators.c - rand: and weights:, from their text to their matrix.
+ * test_generators.c - rand:, weights: and mask:, from their text to their matrix.
  */
 #include "fixture.h"
 
@@ -202,6 +202,142 @@ static void other_weights_have_their_shape(void **state)
     csr_free(&A);
 }
 
+/* ---- mask: ------------------------------------------------------------------------------------ */
+
+/* What is wrong with A as a mask of `nnz` nonzeros whose first `band` diagonals are full; NULL: nothing. */
+static const char *wrong_mask(const csr_matrix *A, int64_t band, int64_t nnz)
+{
+    if (A->rows != A->cols || A->nnz != nnz) return "the number of nonzeros";
+    for (int64_t i = 0; i < A->rows; i++) {
+        const int64_t begin = A->row_ptr[i], end = A->row_ptr[i + 1];
+        const int64_t inside = i < band ? i + 1 : band;
+        if (end - begin < inside || A->col_idx[end - 1] != i) return "no diagonal";
+        if (A->col_idx[end - inside] != i - inside + 1) return "a hole in the band";
+        for (int64_t k = begin + 1; k < end; k++)
+            if (A->col_idx[k - 1] >= A->col_idx[k]) return "a place drawn twice";
+    }
+    return NULL;
+}
+
+static int64_t *count_diagonals(const csr_matrix *A)
+{
+    int64_t *count = calloc((size_t)A->rows, sizeof *count);
+    assert_non_null(count);
+    for (int64_t i = 0; i < A->rows; i++)
+        for (int64_t z = A->row_ptr[i]; z < A->row_ptr[i + 1]; z++)
+            count[i - A->col_idx[z]]++;
+    return count;
+}
+
+/* The published mask: its count, and c = 101.784 on each diagonal. */
+static void mask_is_the_published_one(void **state)
+{
+    (void)state;
+    csr_matrix A = made("mask:rows=12288");
+    assert_null(wrong_mask(&A, 256, 6732614));
+    int64_t *count = count_diagonals(&A);
+    for (int64_t k = 256; k < A.rows; k++)
+        assert_true(fabs((double)count[k] - (double)(A.rows - k) * 101.784 / (double)k) < 1.02);
+    free(count);
+    csr_matrix B = made("mask:rows=12288,band=256,nnz=6732614,seed=1");
+    assert_same(&A, &B);
+    csr_free(&A);
+    csr_free(&B);
+}
+
+/* Every place of a diagonal is drawn with the same probability: 400 masks, of which each place has a binomial share. */
+static void mask_places_are_even(void **state)
+{
+    (void)state;
+    enum { ROWS = 60, BAND = 20, MASKS = 400 };
+    static int drawn[ROWS][ROWS];
+    int64_t *count = NULL;
+    const int threads = omp_get_max_threads();
+    omp_set_num_threads(1); /* they are small */
+    for (int seed = 0; seed < MASKS; seed++) {
+        char spec[80];
+        snprintf(spec, sizeof spec, "mask:rows=%d,band=%d,share=0.3,seed=%d", ROWS, BAND, seed);
+        csr_matrix A = made(spec);
+        assert_null(wrong_mask(&A, BAND, 1010 + 246));
+        for (int64_t i = 0; i < ROWS; i++)
+            for (int64_t z = A.row_ptr[i]; z < A.row_ptr[i + 1]; z++)
+                drawn[i][A.col_idx[z]]++;
+        free(count);
+        count = count_diagonals(&A);
+        csr_free(&A);
+    }
+    omp_set_num_threads(threads);
+    for (int k = BAND; k < ROWS; k++)
+        for (int j = 0; j < ROWS - k; j++) {
+            const double p = (double)count[k] / (ROWS - k);
+            const double deviation = sqrt(MASKS * p * (1 - p));
+            assert_true(fabs(drawn[j + k][j] - MASKS * p) <= 5 * deviation);
+        }
+    free(count);
+}
+
+static void mask_edges(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec;
+        int64_t rows, band, nnz;
+    } cases[] = {
+        {"mask:rows=1", 1, 1, 1},
+        {"mask:rows=100", 100, 100, 5050},
+        {"mask:rows=7,band=1,share=0", 7, 1, 7},
+        {"mask:rows=7,band=1,share=1", 7, 7, 28},
+        {"mask:rows=7,band=1,nnz=27", 7, 1, 27},
+        {"mask:rows=7,band=6,nnz=28", 7, 7, 28},
+        {"mask:rows=300,band=40,share=0", 300, 40, 11220},
+        {"mask:rows=300,band=40,share=0.9", 300, 40, 11220 + 30537},
+        {"mask:rows=300,band=299,share=0.4", 300, 299, 45149},
+        {"mask:rows=257,share=0.5", 257, 256, 33153},
+        {"mask:", 1024, 256, 229504 + 14765},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        csr_matrix A = made(cases[i].spec);
+        assert_int_equal(A.rows, cases[i].rows);
+        if (wrong_mask(&A, cases[i].band, cases[i].nnz))
+            fail_msg("%s: %s, %ld nonzeros", cases[i].spec,
+                     wrong_mask(&A, cases[i].band, cases[i].nnz), (long)A.nnz);
+        csr_free(&A);
+    }
+}
+
+/* Generators with a fault, which the tests above must see. */
+static void wrong_masks_are_seen(void **state)
+{
+    (void)state;
+    csr_matrix A = made("mask:rows=600,band=64,share=0.2");
+    const int64_t nnz = A.nnz;
+    assert_null(wrong_mask(&A, 64, nnz));
+
+    /* drawn with replacement: the second of two equal places is lost, or both are there */
+    csr_matrix T = made("mask:rows=600,band=64,share=0.2");
+    T.col_idx[T.row_ptr[599] + 1] = T.col_idx[T.row_ptr[599]];
+    assert_string_equal(wrong_mask(&T, 64, nnz), "a place drawn twice");
+    T.nnz--;
+    for (int64_t k = T.row_ptr[599] + 1; k < T.nnz; k++)
+        T.col_idx[k] = T.col_idx[k + 1];
+    T.row_ptr[600]--;
+    assert_string_equal(wrong_mask(&T, 64, nnz), "the number of nonzeros");
+    csr_free(&T);
+
+    /* a band from 1 on: no diagonal, first where nothing else is */
+    for (int64_t i = 0, next = 0; i < A.rows; i++) {
+        const int64_t end = A.row_ptr[i + 1] - i - 1; /* one a row is gone */
+        for (; next < end; next++)
+            A.col_idx[next] = A.col_idx[next + i];
+    }
+    for (int64_t i = 0; i < A.rows; i++)
+        A.row_ptr[i + 1] -= i + 1;
+    A.nnz -= A.rows;
+    assert_string_equal(wrong_mask(&A, 64, nnz), "the number of nonzeros");
+    assert_string_equal(wrong_mask(&A, 64, nnz - 600), "no diagonal");
+    csr_free(&A);
+}
+
 /* ---- the text -------------------------------------------------------------------------------- */
 
 static void refusals_name_the_key(void **state)
@@ -233,6 +369,12 @@ static void refusals_name_the_key(void **state)
         {"weights:window=3", "window needs kind=banded"},
         {"weights:kind=banded,window=50", "here window is from 51 to 512"},
         {"weights:rows=1000000,cols=1000000", "here rows is from 0 to 17179"},
+        {"mask:rows=0", "rows is a whole number from 1 to 131072"},
+        {"mask:rows=10,band=11", "here band is from 1 to 10"},
+        {"mask:rows=10,band=3,nnz=26", "here nnz is from 27 to 55"},
+        {"mask:rows=10,band=3,nnz=56", "here nnz is from 27 to 55"},
+        {"mask:nnz=250000,share=0.1", "exclude each other"},
+        {"mask:share=1.5", "share is a number from 0 to 1"},
         {"rnd:rows=5", "no generator 'rnd'; did you mean rand"},
         {"weight:rows=5", "did you mean weights"},
     };
@@ -272,6 +414,8 @@ static void source_is_complete(void **state)
          "weights:rows=8,cols=64,sparsity=0.8,kind=uniform,seed=9007199254740992"},
         {"weights:nnz=100,kind=magnitude,rows=8,cols=64",
          "weights:rows=8,cols=64,nnz=100,kind=magnitude,cov=0.25,seed=1"},
+        {"mask:rows=300", "mask:rows=300,band=256,share=0.05,seed=1"},
+        {"mask:rows=30,nnz=400,band=9,seed=4", "mask:rows=30,band=9,nnz=400,seed=4"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         csr_matrix A, B;
@@ -294,6 +438,7 @@ static void threads_and_seeds(void **state)
         "rand:rows=3000,deg=20,skew=1.2,near=0.3,window=9",
         "weights:rows=512,cols=700,sparsity=0.6",
         "weights:rows=512,cols=700,sparsity=0.6,kind=magnitude",
+        "mask:rows=700,band=30,share=0.2",
     };
     int threads = omp_get_max_threads();
     for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {
@@ -343,6 +488,10 @@ int main(void)
         cmocka_unit_test(weights_are_exact),
         cmocka_unit_test(uniform_weights_are_binomial),
         cmocka_unit_test(other_weights_have_their_shape),
+        cmocka_unit_test(mask_is_the_published_one),
+        cmocka_unit_test(mask_places_are_even),
+        cmocka_unit_test(mask_edges),
+        cmocka_unit_test(wrong_masks_are_seen),
         cmocka_unit_test(refusals_name_the_key),
         cmocka_unit_test(huge_matrices_are_refused),
         cmocka_unit_test(source_is_complete),
