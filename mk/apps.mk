@@ -1,18 +1,22 @@
-# apps.mk - programs made of several products: apps/NAME/ becomes $(OUT)/apps/NAME. An app has its own main, calls
+# apps.mk - programs made of several products: apps/NAME/ becomes $(OUT)/apps/NAME/NAME. An app has its own main, calls
 # contenders of all labs by name, and dense products by cuBLAS, for which the CPU backend has a stand-in.
 
-APPS := $(patsubst apps/%/,%,$(sort $(wildcard apps/*/)))
+APPS := $(notdir $(patsubst %/,%,$(sort $(wildcard apps/*/))))
+APP_PROGRAMS := $(foreach a,$(APPS),$(OUT)/apps/$(a)/$(a))
 
 .PHONY: apps
 
-apps: $(APPS:%=$(OUT)/apps/%) ## Build the applications: make apps && build/simt/apps/NAME --help
+apps: $(APP_PROGRAMS) ## Build the applications: make apps && build/simt/apps/NAME/NAME --help
 
+# A test of an app, tests/unit/test_NAME.c, links all of it but NAME.c, which has main.
 define app_rule
-$(OUT)/apps/$(1): $$(call object,$$(wildcard apps/$(1)/*.c apps/$(1)/*.cu)) $$(ALL_LAB_OBJECTS) $$(COMMON)
+$(OUT)/apps/$(1)/$(1): $$(call object,$$(wildcard apps/$(1)/*.c apps/$(1)/*.cu)) $$(ALL_LAB_OBJECTS) $$(COMMON)
 	$$(link)
+$(OUT)/tests/unit/test_$(1): $$(call object,$$(filter-out apps/$(1)/$(1).c,$$(wildcard apps/$(1)/*.c apps/$(1)/*.cu))) \
+                             $$(ALL_LAB_OBJECTS)
 endef
 $(foreach a,$(APPS),$(eval $(call app_rule,$(a))))
-test-programs: $(APPS:%=$(OUT)/apps/%)
+test-programs: $(APP_PROGRAMS)
 
 # The dense products of the CPU backend run on all cores, through OpenMP.
 $(OUT)/common/simt/cublas.cc.o: private CXXFLAGS_ALL += -fopenmp

@@ -39,7 +39,7 @@ static int64_t places_up_to(int64_t rows, int64_t diagonals)
 
 /* ---- quotas ----------------------------------------------------------------------------------- */
 
-/* What diagonal k should have of its places. */
+/* Places that diagonal k should have, not rounded. */
 static double quota(int64_t rows, int64_t k, double c)
 {
     const double places = (double)(rows - k);

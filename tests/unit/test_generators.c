@@ -204,7 +204,7 @@ static void other_weights_have_their_shape(void **state)
 
 /* ---- mask: ------------------------------------------------------------------------------------ */
 
-/* What is wrong with A as a mask of `nnz` nonzeros whose first `band` diagonals are full; NULL: nothing. */
+/* Says why A is no mask of `nnz` nonzeros whose first `band` diagonals are full; NULL: it is one. */
 static const char *wrong_mask(const csr_matrix *A, int64_t band, int64_t nnz)
 {
     if (A->rows != A->cols || A->nnz != nnz) return "the number of nonzeros";
