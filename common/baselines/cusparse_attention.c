@@ -6,6 +6,7 @@
  * The plans are those of the contenders in cusparse_sddmm.c and cusparse.c, found by their names.
  */
 #include "baselines/sums_rounded.h"
+#include "baselines/vendor_named.h"
 #include "device/cuda_try.h"
 #include "formats/head_pattern.h"
 #include "ops/attention.h"
@@ -14,7 +15,6 @@
 #include "ops/spmm.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct pipeline_contender {
     attention_contender attention;
@@ -28,16 +28,6 @@ typedef struct pipeline {
     spmm_plan sum;
     void *d_shares; /* first scores, then shares */
 } pipeline;
-
-/* The vendor's contender of that name. NULL: this program has none. */
-static const contender *vendor_named(const operation *op, const char *name,
-                                     enum precision precision)
-{
-    for (const contender *c = contenders(); c; c = c->next)
-        if (!c->lab && c->operation == op && c->precision == precision && !strcmp(c->name, name))
-            return c;
-    return NULL;
-}
 
 static void release(attention_plan *plan)
 {

@@ -46,6 +46,13 @@ struct find_columns {
     }
 };
 
+struct invert_places {
+    const int *place;
+    int *place_in_T;
+
+    __device__ void operator()(int64_t i) const { place_in_T[place[i]] = (int)i; }
+};
+
 /* The length of the longest row, which the host finds: it needs it, and there is no other use of a maximum. */
 static cudaError_t find_longest(const device_csr *T, int64_t *longest)
 {
@@ -94,6 +101,46 @@ cudaError_t transposed_pattern_build(const device_csr *A, transposed_pattern **r
     return cudaSuccess;
 }
 
+/* The pattern in host memory, whose offsets have 64 bits. */
+static cudaError_t fetch(const device_csr *T, csr_matrix *host)
+{
+    int *const begin = (int *)malloc((T->rows + 1) * sizeof *begin);
+    if (!begin) return cudaErrorMemoryAllocation;
+    cudaError_t error =
+        cudaMemcpy(begin, T->d_row_ptr, (T->rows + 1) * sizeof *begin, cudaMemcpyDeviceToHost);
+    for (int j = 0; j <= T->rows && error == cudaSuccess; j++)
+        host->row_ptr[j] = begin[j];
+    free(begin);
+    if (error != cudaSuccess) return error;
+    return cudaMemcpy(host->col_idx, T->d_col_idx, T->nnz * sizeof *host->col_idx,
+                      cudaMemcpyDeviceToHost);
+}
+
+cudaError_t transposed_pattern_describe(transposed_pattern *t)
+{
+    error_text reason;
+    row_stats stats;
+    if (csr_alloc(&t->host, t->T.rows, t->T.cols, t->T.nnz, false, &reason) != STATUS_OK)
+        return cudaErrorMemoryAllocation;
+    cudaError_t error = fetch(&t->T, &t->host);
+    if (error == cudaSuccess && row_stats_compute(&t->host, &stats, &reason) != STATUS_OK)
+        error = cudaErrorMemoryAllocation;
+    if (error != cudaSuccess) {
+        csr_free(&t->host);
+        return error;
+    }
+    t->stats = stats;
+    t->T.host = &t->host;
+    return cudaSuccess;
+}
+
+cudaError_t transposed_pattern_invert(transposed_pattern *t)
+{
+    CUDA_TRY(allocate(ON_DEVICE, &t->d_place_in_T, t->T.nnz));
+    CUDA_TRY(device_parallel_for(t->T.nnz, invert_places{t->d_place, t->d_place_in_T}, 0));
+    return cudaDeviceSynchronize();
+}
+
 size_t transposed_pattern_bytes(const transposed_pattern *t, bool places)
 {
     return ((size_t)t->T.rows + 1 + (places ? 2 : 1) * (size_t)t->T.nnz) * sizeof(int);
@@ -105,5 +152,7 @@ void transposed_pattern_free(transposed_pattern *t)
     cudaFree((void *)t->T.d_row_ptr);
     cudaFree((void *)t->T.d_col_idx);
     cudaFree(t->d_place);
+    cudaFree(t->d_place_in_T);
+    csr_free(&t->host);
     free(t);
 }

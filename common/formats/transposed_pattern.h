@@ -18,14 +18,24 @@ extern "C" {
 typedef struct transposed_pattern {
     device_csr
         T; /* row j has the rows of A that name column j, ascending; without values. T.host is NULL, and of
-                        T.stats only `max` is there */
-    int *d_place;    /* of each nonzero of T: its place in A */
+                        T.stats only `max` is there, before transposed_pattern_describe */
+    int *d_place; /* of each nonzero of T: its place in A */
+    int *
+        d_place_in_T; /* of each nonzero of A: its place in T; NULL before transposed_pattern_invert */
+    csr_matrix host;
     row_stats stats; /* T's */
 } transposed_pattern;
 
 /* Makes it on the device. Of nonzeros that A names twice the order stays. The caller frees *t. On error *t is
  * NULL and nothing is left allocated. */
 cudaError_t transposed_pattern_build(const device_csr *A, transposed_pattern **t);
+
+/* Adds all that contenders of a product ask of a matrix: T.host, a copy in host memory, and all of T.stats. On error *t
+ * is what it was. */
+cudaError_t transposed_pattern_describe(transposed_pattern *t);
+
+/* Adds d_place_in_T: d_place and it are each other's inverse. */
+cudaError_t transposed_pattern_invert(transposed_pattern *t);
 
 /* Bytes of T, and of the places where `places` asks for them. */
 size_t transposed_pattern_bytes(const transposed_pattern *t, bool places);

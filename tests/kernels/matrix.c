@@ -378,6 +378,8 @@ static const struct {
     {"fused_attention_backward", {1, 8, 64, 256, 0}, "one huge row"},
     {"sparse_softmax", {2, 32}, "one huge row"}, /* a block merges its warps */
     {"attention", {0, 1}, "one huge row"},       /* a row of all groups of a block */
+    {"transposed_spmm", {0, 1}, "one column"},   /* of a column; */
+    {"transposed_spmm", {1, 2}, "one column"},   /* lab 5 splits it */
 };
 
 /* Three runs of one plan, and one of a second plan, must agree to the bit. */

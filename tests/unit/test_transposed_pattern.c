@@ -1,6 +1,6 @@
 /*
  * test_transposed_pattern.c - a pattern's columns as rows, made on the device: the same as the host's
- * transposition, and every place is that of its nonzero.
+ * transposition, every place is that of its nonzero, and the way back leads back.
  */
 #include "formats/transposed_pattern.h"
 #include "matrix/shapes.h"
@@ -16,6 +16,20 @@ static int64_t longest_row(const csr_matrix *T)
     return longest;
 }
 
+/* T's copy in host memory is the host's transposition, and its statistics are that's. */
+static void assert_described(transposed_pattern *t, const csr_matrix *T)
+{
+    row_stats stats;
+    error_text error;
+    assert_int_equal(transposed_pattern_describe(t), cudaSuccess);
+    assert_int_equal(row_stats_compute(T, &stats, &error), STATUS_OK);
+    assert_memory_equal(t->T.stats, &stats, sizeof stats);
+    assert_ptr_equal(t->T.host, &t->host);
+    assert_int_equal(t->host.nnz, T->nnz);
+    assert_memory_equal(t->host.row_ptr, T->row_ptr, (T->rows + 1) * sizeof *T->row_ptr);
+    assert_memory_equal(t->host.col_idx, T->col_idx, T->nnz * sizeof *T->col_idx);
+}
+
 static void assert_transposed(const csr_matrix *A)
 {
     csr_matrix T;
@@ -24,6 +38,10 @@ static void assert_transposed(const csr_matrix *A)
     device_csr d = pattern_on_device(A);
     assert_int_equal(csr_transpose(A, &T, &error), STATUS_OK);
     assert_int_equal(transposed_pattern_build(&d, &t), cudaSuccess);
+    assert_null(t->T.host);
+    assert_null(t->d_place_in_T);
+    assert_int_equal(transposed_pattern_invert(t), cudaSuccess);
+    assert_described(t, &T);
     assert_int_equal(t->T.rows, A->cols);
     assert_int_equal(t->T.cols, A->rows);
     assert_int_equal(t->T.nnz, A->nnz);
@@ -33,6 +51,9 @@ static void assert_transposed(const csr_matrix *A)
     int *begin = to_host(t->T.d_row_ptr, (A->cols + 1) * sizeof *begin);
     int *row = to_host(t->T.d_col_idx, A->nnz * sizeof *row);
     int *place = to_host(t->d_place, A->nnz * sizeof *place);
+    int *back = to_host(t->d_place_in_T, A->nnz * sizeof *back);
+    for (int64_t i = 0; i < A->nnz; i++)
+        assert_int_equal(back[place[i]], i);
     for (int64_t j = 0; j <= A->cols; j++)
         assert_int_equal(begin[j], T.row_ptr[j]);
     for (int64_t j = 0; j < A->cols; j++)
@@ -45,6 +66,7 @@ static void assert_transposed(const csr_matrix *A)
     free(begin);
     free(row);
     free(place);
+    free(back);
     transposed_pattern_free(t);
     pattern_free(&d);
     csr_free(&T);
