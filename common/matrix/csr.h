@@ -25,6 +25,7 @@ typedef struct csr_matrix {
     float *values;      /* nnz values, or NULL: only the pattern is known */
     void *mapping;      /* non-NULL: a read-only file mapping; the arrays that lie inside it ... */
     size_t mapping_bytes; /* ... belong to it, the others to the heap */
+    int block; /* side of the blocks that the nonzeros stand for, where the matrix is a layout that names it; else 0 */
 } csr_matrix;
 
 /* Allocates the arrays of a rows x cols matrix with nnz entries; values only if asked for.

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const generator *const all[] = {&rand_generator, &weights_generator, &mask_generator};
+static const generator *const all[] = {&rand_generator, &weights_generator, &mask_generator,
+                                       &blocks_generator};
 
 enum { NUM_GENERATORS = sizeof all / sizeof all[0], WORD_BYTES = 32 };
 

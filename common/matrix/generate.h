@@ -53,6 +53,6 @@ enum status generator_refuse(const generator *g, int key, double value, double l
 /* For make(): value[key] if given, else `fallback`, which is stored there. */
 double generator_value(double *value, int key, double fallback);
 
-extern const generator rand_generator, weights_generator, mask_generator;
+extern const generator rand_generator, weights_generator, mask_generator, blocks_generator;
 
 #endif

@@ -25,7 +25,7 @@ enum {
     MAX_OPERANDS = 8,
     MAX_OUTPUTS = 4,
     MAX_GATHERS = 4,
-    MAX_KNOBS = 4
+    MAX_KNOBS = 5
 };
 
 /* ---- contenders ------------------------------------------------------------------------------ */

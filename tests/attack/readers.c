@@ -209,6 +209,31 @@ static bytes make_smtx(attempt *t, triples *m, bool damaged)
     return b;
 }
 
+/* A layout of blocks: an entry that is there twice is one digit. */
+static bytes make_blocks(attempt *t, triples *m, bool damaged)
+{
+    (void)damaged; /* the text is damaged when it is whole */
+    *m = (triples){.rows = (int64_t)draw(t, 30), .cols = (int64_t)draw(t, 30)};
+    manner w = draw_manner(t, false);
+    bytes b;
+    FILE *out = open_memstream(&b.at, &b.count);
+    fputs(w.mark, out);
+    put_comment(t, out, &w, '#');
+    fprintf(out, "%lld%s%lld%s%d%s", (long long)m->rows, w.between, (long long)m->cols, w.between,
+            8 << draw(t, 4), w.end);
+    for (int64_t i = 0; i < m->rows; i++) {
+        for (int64_t j = 0; j < m->cols; j++) {
+            const bool on = once_in(t, 3);
+            if (on) triples_add(m, i, j, 0);
+            fprintf(out, "%d%s", on, once_in(t, 9) ? " " : "");
+        }
+        fputs(w.end, out);
+        put_comment(t, out, &w, '#');
+    }
+    fclose(out);
+    return b;
+}
+
 /* ---- binary formats -------------------------------------------------------------------------- */
 
 static void put_number(FILE *out, int64_t number, int size, bool big)
@@ -584,12 +609,10 @@ static void try_one_file(attempt *t, bool damaged)
     static const struct {
         const char *name, *format;
         maker *make;
-    } kinds[] = {{"A.mtx", "mtx", make_mtx},
-                 {"A.txt", "edges", make_edges},
-                 {"A.smtx", "smtx", make_smtx},
-                 {"A.npz", "", make_npz},
-                 {"A.csr", "", make_csr}};
-    const int kind = (int)draw(t, 5);
+    } kinds[] = {{"A.mtx", "mtx", make_mtx},    {"A.txt", "edges", make_edges},
+                 {"A.smtx", "smtx", make_smtx}, {"A.blocks", "blocks", make_blocks},
+                 {"A.npz", "", make_npz},       {"A.csr", "", make_csr}};
+    const int kind = (int)draw(t, 6);
     const bool is_text = *kinds[kind].format;
     triples m = {0};
     const bool inside = damaged && !is_text && once_in(t, 2);

@@ -157,6 +157,37 @@ static bool reread_offsets(lines *l, int64_t nnz, triples *m)
     return good && !next_number(l, &column) && l->at == l->end;
 }
 
+/* Digits, with blanks or none between them, a line a block row. */
+static bool reread_blocks(lines *l, triples *m)
+{
+    int64_t side;
+    bool good = next(l, "#") && l->words == 3 && whole(l->word[0], &m->rows) &&
+                whole(l->word[1], &m->cols) && whole(l->word[2], &side) && m->rows >= 0 &&
+                m->cols >= 0;
+    for (int64_t i = 0; i < m->rows && m->cols > 0 && good; i++) {
+        good = false;
+        while (!good && l->at < l->end) { /* a line that is no comment and not blank */
+            const char *newline = memchr(l->at, '\n', (size_t)(l->end - l->at));
+            const char *stop = newline ? newline : l->end, *c = l->at;
+            int64_t j = 0;
+            l->at = newline ? newline + 1 : l->end;
+            while (c < stop && (*c == ' ' || *c == '\t' || *c == '\r'))
+                c++;
+            if (c == stop || *c == '#') continue;
+            for (good = true; c < stop && good; c++) {
+                if (*c == ' ' || *c == '\t' || *c == '\r') continue;
+                good = *c == '0' || *c == '1';
+                if (*c == '1') triples_add(m, i, j, 0);
+                j++;
+            }
+            if (!good || j != m->cols) return false;
+        }
+    }
+    while (good && l->at < l->end)
+        good = isspace((unsigned char)*l->at++);
+    return good;
+}
+
 bool reread(const char *format, const bytes *text, triples *m)
 {
     lines l = begin(text);
@@ -166,6 +197,8 @@ bool reread(const char *format, const bytes *text, triples *m)
         good = reread_mtx(&l, m);
     } else if (strcmp(format, "edges") == 0) {
         good = reread_edges(&l, m);
+    } else if (strcmp(format, "blocks") == 0) {
+        good = reread_blocks(&l, m);
     } else {
         bool smtx = strcmp(format, "smtx") == 0;
         m->count = 0;

@@ -32,7 +32,7 @@ void check_invariants(attempt *t, const csr_matrix *A, int64_t bytes);
 void check_equal(attempt *t, const csr_matrix *A, triples *m);
 
 /* Reads a text again, by other code: simple, with no care for speed or messages. False where it makes
- * no sense of it. `format` is "mtx", "edges", "smtx" or "graph", whose counts are m->rows and
+ * no sense of it. `format` is "mtx", "edges", "smtx", "blocks" or "graph", whose counts are m->rows and
  * m->count on entry. */
 bool reread(const char *format, const bytes *text, triples *m);
 

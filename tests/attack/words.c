@@ -52,14 +52,20 @@ static void put_recipe(attempt *t, FILE *out)
                                           "0.9", "2.5", "1.0", "-1", "nan",  "0.25",   "12",
                                           "",    "x",   "inf", "16", "3000", "random", "balanced"};
     static const char *const mask_keys[] = {"rows", "band", "share", "nnz", "seed"};
-    const uint64_t which = draw(t, 4);
-    fputs(which == 0 ? "weights:" : which == 1 ? "mask:" : "rand:", out);
+    static const char *const block_keys[] = {"in",   "out",   "block", "density",
+                                             "kind", "edges", "seed"};
+    static const char *const block_values[] = {"64",     "160",  "32",       "8", "0.5",
+                                               "attach", "band", "diagonal", "0", "2"};
+    const uint64_t kind = draw(t, 4);
+    fputs((const char *const[]){"rand:", "weights:", "blocks:", "mask:"}[kind], out);
     for (uint64_t n = draw(t, 5), k = 0; k < n; k++)
         fprintf(out, "%s%s=%s", k ? "," : "",
-                which == 0   ? PICK(t, weight_keys)
-                : which == 1 ? PICK(t, mask_keys)
-                             : PICK(t, rand_keys),
+                kind == 0   ? PICK(t, rand_keys)
+                : kind == 1 ? PICK(t, weight_keys)
+                : kind == 2 ? PICK(t, block_keys)
+                            : PICK(t, mask_keys),
                 once_in(t, 4) ? PICK(t, numbers)
+                : kind == 2   ? PICK(t, block_values)
                               : PICK(t, ((const char *[]){"9", "30", "120", "0.5"})));
 }
 
@@ -88,8 +94,8 @@ static void attempt_recipes(attempt *t)
     status = dataset_expand(spec.at, NULL, &members, &count, &error);
     check_status(t, status, refusals, error.text, spec.at);
     if (status == STATUS_OK) dataset_names_free(members, count);
-    bool generator = strncmp(spec.at, "rand:", 5) == 0 || strncmp(spec.at, "mask:", 5) == 0 ||
-                     strncmp(spec.at, "weights:", 8) == 0;
+    bool generator = strncmp(spec.at, "rand:", 5) == 0 || strncmp(spec.at, "weights:", 8) == 0 ||
+                     strncmp(spec.at, "mask:", 5) == 0 || strncmp(spec.at, "blocks:", 7) == 0;
     if (generator && !is_large(spec.at)) {
         status = dataset_open(spec.at, NULL, &data, &error);
         check_status(t, status, refusals, error.text, spec.at);

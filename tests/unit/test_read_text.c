@@ -198,6 +198,43 @@ static void mtx_in_archives(void **state)
     free(whole);
 }
 
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+static void blocks_reads(void **state)
+{
+    (void)state;
+    static const sample samples[] = {
+        {"four.blocks", "2 3 32\n101\n010\n", "2x3: 0,0 0,2 1,1"},
+        {"apart.blocks", "# why\n2 3 8\n1 0 1 \n# between\n\n 010", "2x3: 0,0 0,2 1,1"},
+        {"none.blocks", "1 2 64\n00\n", "1x2:"},
+        {"no-rows.blocks", "0 3 16\n", "0x3:"},
+        {"no-columns.blocks", "2 0 16\n\n\n", "2x0:"},
+    };
+    CHECK_READS(samples);
+}
+
+static void blocks_refuses(void **state)
+{
+    (void)state;
+    static const sample samples[] = {
+        {"empty.blocks", "", "empty.blocks: the file is empty"},
+        {"header.blocks", "2 3\n101\n010\n", ":1: expected the side of a block (an integer)"},
+        {"side.blocks", "1 1 12\n1\n", ":1: blocks have a side of 8, 16, 32 or 64, not 12"},
+        {"minus.blocks", "-1 1 8\n1\n", ":1: the number of block rows of -1 is outside"},
+        {"digit.blocks", "2 3 32\n101\n021\n", ":3: column 2: expected 0 or 1, found '2'"},
+        {"letter.blocks", "1 3 32\nx01\n", ":2: column 1: expected 0 or 1, found 'x'"},
+        {"short.blocks", "2 3 32\n101\n01\n", ":3: the line ends after 2 of 3 digits"},
+        {"long.blocks", "2 3 32\n1011\n010\n", ":2: the line goes on after its 3 digits"},
+        {"few.blocks", "3 3 32\n101\n010\n", "the file ends after 2 of 3 block rows"},
+        {"many.blocks", "1 3 32\n101\n010\n", ":3: expected nothing after the last block row"},
+    };
+    CHECK_REFUSED(samples);
+    write_text("promise.blocks", "1000000 1000000 32\n1\n");
+    assert_refused("promise.blocks", "digits are promised, but the file can hold");
+    write_text("rows.blocks", "2000000000 0 32\n");
+    assert_refused("rows.blocks", "block rows");
+}
+
 /* ---- smtx ------------------------------------------------------------------------------------ */
 
 static void smtx_reads(void **state)
@@ -308,7 +345,7 @@ static void edge_lists_refuse(void **state)
         {"prose.txt", "It was a dark night\nand stormy\n",
          ":2: expected a source vertex (an integer), found 'and'"},
         {"prose", "It was a dark night\n",
-         "no format that is known here (csr, lab, mtx, npz, ogb, "},
+         "no format that is known here (blocks, csr, lab, mtx, npz, ogb, "},
     };
     CHECK_REFUSED(samples);
 
@@ -563,6 +600,8 @@ int main(void)
         cmocka_unit_test(mtx_reads),
         cmocka_unit_test(mtx_refuses),
         cmocka_unit_test(mtx_in_archives),
+        cmocka_unit_test(blocks_reads),
+        cmocka_unit_test(blocks_refuses),
         cmocka_unit_test(smtx_reads),
         cmocka_unit_test(smtx_refuses),
         cmocka_unit_test(edge_lists_read),

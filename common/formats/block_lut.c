@@ -1,0 +1,167 @@
+/*
+ * block_lut.c - from a layout to segments, on the host.
+ *
+ * Let `most` and `fewest` be the largest and the smallest number of blocks of an output that has any. If most is at most
+ * twice fewest, nothing is cut. Else a segment ends once it has `whole` pairs and at least `least` remain, so that no
+ * short tail is left over:
+ *
+ *   whole = max(ceil(most / 4), 2 * fewest)         least = max(ceil(whole / 4), 4)
+ */
+#include "formats/block_lut.h"
+
+#include "device/cuda_try.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Lists of blocks by output, and where they are cut. */
+typedef struct lists {
+    int outs;
+    const int *ptr, *block; /* of each output */
+    const int *input;       /* of each block */
+    int whole, least;       /* INT_MAX: no list is cut */
+} lists;
+
+static int round_up(int x, int by)
+{
+    return (x + by - 1) / by;
+}
+
+/* Sets where lists are cut, by the lengths of these outputs. */
+static void choose_cuts(lists *l, int outs, const int *ptr)
+{
+    int most = 0, fewest = INT_MAX;
+    for (int o = 0; o < outs; o++) {
+        const int n = ptr[o + 1] - ptr[o];
+        if (n > most) most = n;
+        if (n > 0 && n < fewest) fewest = n;
+    }
+    l->whole = l->least = INT_MAX;
+    if (most <= 2 * (int64_t)fewest) return;
+    l->whole = round_up(most, 4) > 2 * fewest ? round_up(most, 4) : 2 * fewest;
+    l->least = round_up(l->whole, 4) > 4 ? round_up(l->whole, 4) : 4;
+}
+
+/* The end of the segment that begins at pair `from` of a list of n. */
+static int segment_end(const lists *l, int from, int n)
+{
+    return l->whole < n - from && n - from - l->whole >= l->least ? from + l->whole : n;
+}
+
+static int segments_of(const lists *l, int out)
+{
+    const int n = l->ptr[out + 1] - l->ptr[out];
+    int segments = n == 0;
+    for (int from = 0; from < n; from = segment_end(l, from, n))
+        segments++;
+    return segments;
+}
+
+static void count(const lists *l, block_lut *t)
+{
+    for (int o = 0; o < l->outs; o++) {
+        const int segments = segments_of(l, o);
+        t->segments += segments;
+        t->shares += segments > 1;
+        t->parts += segments > 1 ? segments : 0;
+    }
+    t->ints = BLOCK_LUT_HEADER * t->segments + 2 * l->ptr[l->outs];
+}
+
+/* Writes the segments of an output from segment *next on, whose pairs begin at *pair. */
+static void write_output(const lists *l, int out, int share, int *next, int *pair, block_lut *t)
+{
+    const int n = l->ptr[out + 1] - l->ptr[out], *block = l->block + l->ptr[out];
+    for (int from = 0, end; from < n || n == 0; from = end) {
+        end = segment_end(l, from, n);
+        int *header = t->host + BLOCK_LUT_HEADER * (*next)++;
+        header[0] = *pair;
+        header[1] = end - from;
+        header[2] = out;
+        header[3] = share;
+        if (end - from > t->longest) t->longest = end - from;
+        for (int i = from; i < end; i++, (*pair)++) {
+            t->host[2 * *pair] = l->input[block[i]];
+            t->host[2 * *pair + 1] = block[i];
+        }
+        if (n == 0) return;
+    }
+}
+
+static void write_table(const lists *l, block_lut *t)
+{
+    int next = 0, pair = BLOCK_LUT_HEADER / 2 * t->segments, share = 0;
+    for (int o = 0; o < l->outs; o++) {
+        const int segments = segments_of(l, o);
+        const bool is_shared = segments > 1, is_empty = l->ptr[o + 1] == l->ptr[o];
+        if (is_empty) continue;
+        if (is_shared) {
+            t->first_segment[share] = next;
+            t->part_start[share + 1] = t->part_start[share] + segments;
+            share++;
+        }
+        write_output(l, o, is_shared ? share : 0, &next, &pair, t);
+    }
+    for (int o = 0; o < l->outs; o++)
+        if (l->ptr[o + 1] == l->ptr[o]) write_output(l, o, 0, &next, &pair, t);
+}
+
+static cudaError_t publish(const int *from, size_t count, int **to)
+{
+    CUDA_TRY(cudaMalloc((void **)to, (count + 1) * sizeof **to));
+    return cudaMemcpy(*to, from, count * sizeof **to, cudaMemcpyHostToDevice);
+}
+
+static cudaError_t fill(const lists *l, block_lut *t)
+{
+    count(l, t);
+    t->host = malloc(((size_t)t->ints + 1) * sizeof *t->host);
+    t->part_start = calloc((size_t)t->shares + 1, sizeof *t->part_start);
+    t->first_segment = calloc((size_t)t->shares + 1, sizeof *t->first_segment);
+    if (!t->host || !t->part_start || !t->first_segment) return cudaErrorMemoryAllocation;
+    write_table(l, t);
+    CUDA_TRY(publish(t->host, t->ints, &t->device));
+    CUDA_TRY(publish(t->part_start, t->shares + 1, &t->d_part_start));
+    return publish(t->first_segment, t->shares + 1, &t->d_first_segment);
+}
+
+cudaError_t block_lut_build(const block_layout *layout, bool rows, enum block_lut_rule rule,
+                            block_lut **lut)
+{
+    lists l = {.outs = rows ? layout->rows : layout->cols,
+               .ptr = rows ? layout->row_ptr : layout->col_ptr,
+               .block = rows ? layout->of_row : layout->of_col,
+               .input = rows ? layout->col : layout->row,
+               .whole = INT_MAX,
+               .least = INT_MAX};
+    if (rule == BLOCK_LUT_OWN) choose_cuts(&l, l.outs, l.ptr);
+    if (rule == BLOCK_LUT_COLUMNS) choose_cuts(&l, layout->cols, layout->col_ptr);
+    *lut = NULL;
+    block_lut *t = calloc(1, sizeof *t);
+    if (!t) return cudaErrorMemoryAllocation;
+    const cudaError_t error = fill(&l, t);
+    if (error != cudaSuccess) {
+        block_lut_free(t);
+        return error;
+    }
+    *lut = t;
+    return cudaSuccess;
+}
+
+size_t block_lut_bytes(const block_lut *lut)
+{
+    return ((size_t)lut->ints + 2 * ((size_t)lut->shares + 1)) * sizeof(int);
+}
+
+void block_lut_free(block_lut *lut)
+{
+    if (!lut) return;
+    free(lut->host);
+    free(lut->part_start);
+    free(lut->first_segment);
+    cudaFree(lut->device);
+    cudaFree(lut->d_part_start);
+    cudaFree(lut->d_first_segment);
+    free(lut);
+}

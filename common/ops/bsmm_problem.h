@@ -1,0 +1,63 @@
+/*
+ * bsmm_problem.h - what problems of the block-sparse operations share: the layout, gates, features of the two orders,
+ * and sums of products with what their bounds are made of. Not for contenders.
+ */
+#ifndef OPS_BSMM_PROBLEM_H
+#define OPS_BSMM_PROBLEM_H
+
+#include "matrix/block_layout.h"
+#include "ops/inputs.h"
+
+/* The layout of p->A, which the caller frees, and B by the knob `block_knob`, which is the dataset's if it is not set:
+ * that is then stored in the knob. Refuses what no contender can take. */
+enum status bsmm_layout_create(problem *p, int block_knob, block_layout *layout, int *block,
+                               error_text *error);
+
+/* Whether features of a problem are token-major: see bsmm.h. */
+static inline bool bsmm_token_major(enum precision precision)
+{
+    return precision != PRECISION_FP32;
+}
+
+/* Fills gate->own[blocks]: A's values where it has any and they may be used, else a quarter is 0, the others between -1
+ * and 1. Whole ones are 0, 1 and 2. */
+void bsmm_gates_fill(numbers *gate, const problem *p, const block_layout *layout);
+
+/* Marks the block rows (or columns) that a block with a gate other than 0 reads. gate: NULL for none. The caller frees
+ * them. NULL: no memory. */
+uint8_t *bsmm_mark_lines(const block_layout *layout, bool columns, const float *gate);
+
+/* Fills `count` matrices of `lines` * block features and N tokens, one behind the other. Features of lines that are not
+ * used hold NaN and infinities, which a correct kernel never reads into a result. */
+void bsmm_features_fill(numbers *n, int count, int lines, int block, int N, const uint8_t *used,
+                        int most, uint64_t stream);
+
+/* Fills weights[blocks][block][block]; those of a block whose gate is 0 hold NaN and infinities. */
+bool bsmm_weights_fill(numbers *n, const block_layout *layout, int block, const float *gate,
+                       int most, uint64_t stream);
+
+/* Sums of a row of an output: ops/rounding.h says of what. Four arrays in one. */
+typedef struct bsmm_sums {
+    double *result, *size, *squares, *largest;
+} bsmm_sums;
+
+/* Room for `count` of them, all 0. False: no memory. */
+bool bsmm_sums_alloc(bsmm_sums *s, int64_t count);
+void bsmm_sums_free(bsmm_sums *s);
+
+/* Adds the product x to element `at`. */
+static inline void bsmm_sums_add(bsmm_sums *s, int64_t at, double x)
+{
+    const double size = x < 0 ? -x : x;
+    s->result[at] += x;
+    s->size[at] += size;
+    s->squares[at] += x * x;
+    s->largest[at] = size > s->largest[at] ? size : s->largest[at];
+}
+
+/* The exact element `at`, a sum of n products, and its bound as it is stored. Of whole numbers it is the nearest number of
+ * the precision, with a bound of 0. */
+double bsmm_sums_result(const bsmm_sums *s, int64_t at, const problem *p);
+double bsmm_sums_bound(const bsmm_sums *s, int64_t at, double n, const problem *p);
+
+#endif
