@@ -124,12 +124,15 @@ static size_t format_bytes(const spmm_plan *plan)
     return self->coo ? plan->A.nnz * (2 * sizeof(int) + element) : spmm_csr_bytes(plan);
 }
 
+/* Values are read where they are, by every run: preprocessing looks at the pattern alone. So there is nothing to update,
+ * and nothing is nested. */
 #define ALGORITHM(title, id, is_coo, with_preprocess, is_default)                   \
     {                                                                               \
         .spmm = {.base = {.name = "cuSPARSE " title, .vendor_default = is_default}, \
                  .prepare = prepare,                                                \
                  .run = run,                                                        \
                  .run16 = run16,                                                    \
+                 .update_values = spmm_nested_update_values,                        \
                  .format_bytes = format_bytes,                                      \
                  .release = release},                                               \
         .algorithm = id, .coo = is_coo, .preprocess = with_preprocess               \
