@@ -70,12 +70,13 @@ static enum sparse_status read_settings(sparse_plan *plan, const char *settings)
     return SPARSE_OK;
 }
 
-/* Kernels of the operation and precision, the labs in their order, then those of vendors. */
+/* Kernels of the operation and precision, the labs in their order, then those of vendors. A dense one multiplies zeros,
+ * too, and keeps B: it is no kernel of a plan. */
 static const contender *next_kernel(const operation *op, enum precision precision,
                                     const contender *c)
 {
     for (c = c ? c->next : contenders(); c; c = c->next)
-        if (c->operation == op && c->precision == precision) return c;
+        if (c->operation == op && c->precision == precision && !c->dense) return c;
     return NULL;
 }
 
