@@ -13,7 +13,7 @@ setup_file() {
 
 setup() {
     cd "$ROOT" || return
-    texts=(README.md report/report.md datasets/README.md datasets/samples/README.md docs/*.md labs/*/*.md)
+    texts=(README.md report/report.md datasets/README.md datasets/samples/README.md docs/*.md labs/*/*.md apps/*/*.md)
     rows=report/results/h200/spmm.csv
     export XDG_CACHE_HOME=$BATS_FILE_TMPDIR/cache
     unset SPMM_DATA_DIR MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES # of the make that runs the tests

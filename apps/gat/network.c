@@ -1,0 +1,492 @@
+#include "network.h"
+
+#include "harness/device.h"
+#include "library/sparse_plan.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_ARRAYS = 9 * MAX_LAYERS + 24 };
+
+#define TRY(call)                                 \
+    do {                                          \
+        const enum status status_ = (call);       \
+        if (status_ != STATUS_OK) return status_; \
+    } while (0)
+#define TRY_CUDA(call)                                                     \
+    do {                                                                   \
+        const cudaError_t cuda_ = (call);                                  \
+        if (cuda_ != cudaSuccess) return device_fail(cuda_, #call, error); \
+    } while (0)
+#define TRY_PLAN(call)                                          \
+    do {                                                        \
+        const enum sparse_status plan_ = (call);                \
+        if (plan_ != SPARSE_OK) return plan_fail(plan_, error); \
+    } while (0)
+
+/* A layer's arrays and plans on the device. */
+typedef struct layer_state {
+    const float *X;       /* [vertices][in] */
+    float *Z, *O;         /* [vertices][out]; O goes through the activation in place */
+    float *el, *er, *lse; /* [vertices][heads] */
+    float *left, *right;  /* [out][heads]: heads_to_matrix */
+    const sparse_matrix *E,
+        *T; /* the pattern of its heads, and its transpose, whose rows are as long */
+    const int *long_rows;
+    int num_long;
+    /* Forward: attention; or softmax and sum. Backward: shares' gradients and the transposed sum. A GCN has `sum` alone. */
+    sparse_plan *attention, *softmax, *sum, *sddmm, *transposed;
+} layer_state;
+
+struct network {
+    const graph *g;
+    const model *m;
+    kernel_choice kernels;
+    cublasHandle_t blas;
+    layer_state layers[MAX_LAYERS];
+    sparse_matrix *A, *A_transposed, *E, *E_transposed; /* the latter two of several heads */
+    float *parameters, *gradients, *first, *second;     /* Adam's moments */
+    int steps;
+    float *X, *loss, *dO, *dZ;
+    int *label;
+    float *gcn_values;
+    /* Numbers of nonzeros: the shares' gradients; shares; either in the order of the transposed pattern. */
+    float *of_edges, *shares, *turned;
+    float *of_left, *of_right, *matrix; /* gradients of el and er; of left or right, as a matrix */
+    void *arrays[MAX_ARRAYS];
+    int num_arrays;
+};
+
+static enum status plan_fail(enum sparse_status status, error_text *error)
+{
+    return fail(error,
+                status == SPARSE_NO_MEMORY  ? STATUS_MEMORY
+                : status == SPARSE_UNSUITED ? STATUS_SKIPPED
+                                            : STATUS_RUNTIME,
+                "%s", sparse_error_text());
+}
+
+/* ---- making it ------------------------------------------------------------------------------- */
+
+/* All bits of a new array are set: as floats NaN, so that no number is right that nobody wrote. */
+static enum status allocate(network *net, void *array, size_t count, error_text *error)
+{
+    void **const to = array;
+    TRY_CUDA(cudaMalloc(to, (count + 1) * sizeof(float)));
+    net->arrays[net->num_arrays++] = *to;
+    TRY_CUDA(cudaMemset(*to, 0xff, (count + 1) * sizeof(float)));
+    return STATUS_OK;
+}
+
+static enum status upload(network *net, void *array, const void *from, size_t count,
+                          error_text *error)
+{
+    TRY(allocate(net, array, count, error));
+    TRY_CUDA(cudaMemcpy(*(void **)array, from, count * sizeof(float), cudaMemcpyHostToDevice));
+    return STATUS_OK;
+}
+
+static enum status make_pattern(const csr_matrix *host, sparse_matrix **A, sparse_matrix **T,
+                                error_text *error)
+{
+    TRY_PLAN(sparse_matrix_create(host->rows, host->cols, host->row_ptr, host->col_idx, A));
+    if (T) TRY_PLAN(sparse_matrix_transpose(*A, T));
+    return STATUS_OK;
+}
+
+static enum status make_patterns(network *net, error_text *error)
+{
+    const bool is_gat = net->m->kind == MODEL_GAT;
+    const int heads = net->m->layers[0].heads;
+    csr_matrix E = {0};
+    TRY(make_pattern(&net->g->A, &net->A, is_gat ? &net->A_transposed : NULL, error));
+    if (heads == 1) return STATUS_OK;
+    TRY(graph_of_heads(net->g, heads, &E, error));
+    const enum status status = make_pattern(&E, &net->E, &net->E_transposed, error);
+    csr_free(&E);
+    return status;
+}
+
+static enum status make_arrays(network *net, error_text *error)
+{
+    const model *m = net->m;
+    const size_t n = net->g->A.rows, nnz = net->g->A.nnz;
+    size_t widest = 0, heads = m->layers[0].heads;
+    for (int l = 0; l < m->num_layers; l++) {
+        const layer *own = &m->layers[l];
+        layer_state *s = &net->layers[l];
+        if ((size_t)own->out > widest) widest = own->out;
+        TRY(allocate(net, &s->Z, n * own->out, error));
+        TRY(allocate(net, &s->O, n * own->out, error));
+        if (m->kind == MODEL_GCN) continue;
+        TRY(allocate(net, &s->el, n * own->heads, error));
+        TRY(allocate(net, &s->er, n * own->heads, error));
+        TRY(allocate(net, &s->lse, n * own->heads, error));
+        TRY(allocate(net, &s->left, (size_t)own->out * own->heads, error));
+        TRY(allocate(net, &s->right, (size_t)own->out * own->heads, error));
+    }
+    TRY(allocate(net, &net->parameters, m->floats, error));
+    TRY(allocate(net, &net->gradients, m->floats, error));
+    TRY(allocate(net, &net->first, m->floats, error));
+    TRY(allocate(net, &net->second, m->floats, error));
+    TRY(upload(net, &net->X, net->g->X, n * net->g->features, error));
+    TRY(upload(net, &net->label, net->g->trained, n, error));
+    TRY(allocate(net, &net->loss, n, error));
+    TRY(allocate(net, &net->dO, n * widest, error));
+    TRY(allocate(net, &net->dZ, n * widest, error));
+    if (m->kind == MODEL_GCN) {
+        float *values = graph_gcn_values(net->g);
+        if (!values) return fail(error, STATUS_MEMORY, "no memory for the values of GCN");
+        const enum status status = upload(net, &net->gcn_values, values, nnz, error);
+        free(values);
+        return status;
+    }
+    TRY(allocate(net, &net->of_edges, nnz * heads, error));
+    TRY(allocate(net, &net->shares, nnz * heads, error));
+    TRY(allocate(net, &net->turned, nnz * heads, error));
+    /* Plans are made of them before they are known: of numbers. */
+    TRY_CUDA(cudaMemset(net->shares, 0, nnz * heads * sizeof(float)));
+    TRY_CUDA(cudaMemset(net->turned, 0, nnz * heads * sizeof(float)));
+    TRY(allocate(net, &net->of_left, n * heads, error));
+    TRY(allocate(net, &net->of_right, n * heads, error));
+    return allocate(net, &net->matrix, widest * heads, error);
+}
+
+/* Finds the long rows of a pattern of heads, which the graph's rows are repeated for. */
+static enum status find_long_rows(network *net, int heads, layer_state *s, error_text *error)
+{
+    const csr_matrix *A = &net->g->A;
+    int *rows = malloc((A->rows * heads + 1) * sizeof *rows);
+    if (!rows) return fail(error, STATUS_MEMORY, "no memory for the numbers of rows");
+    for (int64_t i = 0; i < A->rows; i++)
+        for (int h = 0; h < heads && A->row_ptr[i + 1] - A->row_ptr[i] > LONG_ROW; h++)
+            rows[s->num_long++] = (int)(i * heads + h);
+    const enum status status = upload(net, &s->long_rows, rows, s->num_long, error);
+    free(rows);
+    return status;
+}
+
+static enum status make_plans(network *net, int l, error_text *error)
+{
+    const layer *own = &net->m->layers[l];
+    const kernel_choice *k = &net->kernels;
+    layer_state *s = &net->layers[l];
+    char settings[32];
+    s->X = l ? net->layers[l - 1].O : net->X;
+    s->E = own->heads > 1 ? net->E : net->A;
+    s->T = own->heads > 1 ? net->E_transposed : net->A_transposed;
+    sparse_request product = {.operation = "spmm", .kernel = k->spmm, .width = own->d};
+    if (net->m->kind == MODEL_GCN) {
+        product.values = net->gcn_values;
+        TRY_PLAN(sparse_plan_create(net->A, &product, &s->sum));
+        return STATUS_OK;
+    }
+    TRY(find_long_rows(net, own->heads, s, error));
+    if (k->spmm) {
+        product.values = net->shares;
+        const sparse_request shares = {.operation = "softmax", .width = own->heads};
+        TRY_PLAN(sparse_plan_create(net->A, &shares, &s->softmax));
+        TRY_PLAN(sparse_plan_create(s->E, &product, &s->sum));
+    } else {
+        snprintf(settings, sizeof settings, "MODE=gat,HEADS=%d", own->heads);
+        const sparse_request forward = {
+            .operation = "attention", .settings = settings, .width = own->d};
+        TRY_PLAN(sparse_plan_create(net->A, &forward, &s->attention));
+    }
+    const sparse_request of_shares = {.operation = "sddmm", .kernel = k->sddmm, .width = own->d};
+    TRY_PLAN(sparse_plan_create(s->E, &of_shares, &s->sddmm));
+    product.values = net->turned;
+    TRY_PLAN(sparse_plan_create(s->T, &product, &s->transposed));
+    return STATUS_OK;
+}
+
+static enum status make(network *net, error_text *error)
+{
+    TRY(make_patterns(net, error));
+    TRY(make_arrays(net, error));
+    for (int l = 0; l < net->m->num_layers; l++)
+        TRY(make_plans(net, l, error));
+    return STATUS_OK;
+}
+
+enum status network_create(const graph *g, const model *m, const kernel_choice *kernels,
+                           cublasHandle_t blas, network **made, error_text *error)
+{
+    network *net = *made = calloc(1, sizeof *net);
+    if (!net) return fail(error, STATUS_MEMORY, "no memory for a network");
+    net->g = g;
+    net->m = m;
+    net->kernels = *kernels;
+    net->blas = blas;
+    const enum status status = make(net, error);
+    if (status != STATUS_OK) {
+        network_destroy(net);
+        *made = NULL;
+    }
+    return status;
+}
+
+void network_destroy(network *net)
+{
+    if (!net) return;
+    for (int l = 0; l < net->m->num_layers; l++) {
+        layer_state *s = &net->layers[l];
+        sparse_plan_destroy(s->attention);
+        sparse_plan_destroy(s->softmax);
+        sparse_plan_destroy(s->sum);
+        sparse_plan_destroy(s->sddmm);
+        sparse_plan_destroy(s->transposed);
+    }
+    sparse_matrix_destroy(net->A);
+    sparse_matrix_destroy(net->A_transposed);
+    sparse_matrix_destroy(net->E);
+    sparse_matrix_destroy(net->E_transposed);
+    for (int i = 0; i < net->num_arrays; i++)
+        cudaFree(net->arrays[i]);
+    free(net);
+}
+
+/* ---- dense products -------------------------------------------------------------------------- */
+
+/* The row-major matrix as cuBLAS reads it is its transpose, so the product is C^T = op(B)^T op(A)^T. */
+typedef struct dense {
+    const float *array;
+    bool transposed;
+} dense;
+
+/* C [m][n] = op(A) [m][k] * op(B) [k][n], plus C if asked for. Arrays of transposed operands lie as [k][m] and [n][k]. */
+static enum status multiply(const network *net, int m, int n, int k, dense A, dense B, bool add,
+                            float *C, error_text *error)
+{
+    const float one = 1, beta = add ? 1 : 0;
+    const cublasStatus_t status =
+        cublasSgemm(net->blas, B.transposed ? CUBLAS_OP_T : CUBLAS_OP_N,
+                    A.transposed ? CUBLAS_OP_T : CUBLAS_OP_N, n, m, k, &one, B.array,
+                    B.transposed ? k : n, A.array, A.transposed ? m : k, &beta, C, n);
+    if (status == CUBLAS_STATUS_SUCCESS) return STATUS_OK;
+    return fail(error, STATUS_RUNTIME, "cublasSgemm failed with status %d", (int)status);
+}
+
+static dense as_is(const float *array)
+{
+    return (dense){array, false};
+}
+
+static dense turned(const float *array)
+{
+    return (dense){array, true};
+}
+
+/* ---- passes ---------------------------------------------------------------------------------- */
+
+static int vertices(const network *net)
+{
+    return (int)net->g->A.rows;
+}
+
+static pattern pattern_of(const layer_state *s, const sparse_matrix *E)
+{
+    return (pattern){.rows = (int)sparse_matrix_rows(E),
+                     .num_long = s->num_long,
+                     .row_ptr = sparse_matrix_row_ptr(E),
+                     .col_idx = sparse_matrix_col_idx(E),
+                     .long_rows = s->long_rows};
+}
+
+/* O and lse of Z, el and er. */
+static enum status attend(network *net, const layer_state *s, error_text *error)
+{
+    if (s->attention) {
+        TRY_PLAN(sparse_plan_run(s->attention, (const void *[]){s->el, s->er, s->Z},
+                                 (void *[]){s->O, s->lse}, NULL));
+        return STATUS_OK;
+    }
+    const pattern E = pattern_of(s, s->E);
+    const half_scores of = {s->el, s->er};
+    TRY_CUDA(edge_scores(&E, &of, net->shares, NULL));
+    TRY_PLAN(sparse_plan_run(s->softmax, (const void *[]){net->shares},
+                             (void *[]){net->shares, s->lse}, NULL));
+    TRY_PLAN(sparse_plan_update_values(s->sum));
+    TRY_PLAN(sparse_plan_run(s->sum, (const void *[]){s->Z}, (void *[]){s->O}, NULL));
+    return STATUS_OK;
+}
+
+static enum status forward(network *net, int l, error_text *error)
+{
+    const layer *own = &net->m->layers[l];
+    const layer_state *s = &net->layers[l];
+    const int n = vertices(net), heads = own->heads;
+    const float *const W = net->parameters + model_part(net->m, l, PART_W);
+    TRY(multiply(net, n, own->out, own->in, as_is(s->X), as_is(W), false, s->Z, error));
+    if (net->m->kind == MODEL_GAT) {
+        const float *const left = net->parameters + model_part(net->m, l, PART_LEFT);
+        const float *const right = net->parameters + model_part(net->m, l, PART_RIGHT);
+        TRY_CUDA(heads_to_matrix(heads, own->d, left, s->left, NULL));
+        TRY_CUDA(heads_to_matrix(heads, own->d, right, s->right, NULL));
+        TRY(multiply(net, n, heads, own->out, as_is(s->Z), as_is(s->left), false, s->el, error));
+        TRY(multiply(net, n, heads, own->out, as_is(s->Z), as_is(s->right), false, s->er, error));
+        TRY(attend(net, s, error));
+    } else {
+        TRY_PLAN(sparse_plan_run(s->sum, (const void *[]){s->Z}, (void *[]){s->O}, NULL));
+    }
+    TRY_CUDA(activate(own->f, (int64_t)n * own->out, s->O, NULL));
+    return STATUS_OK;
+}
+
+/* Gradients of left or right, given those of el or er; and what they add to dZ. */
+static enum status of_half_scores(network *net, int l, enum part which, const float *of_scores,
+                                  error_text *error)
+{
+    const layer *own = &net->m->layers[l];
+    const layer_state *s = &net->layers[l];
+    const float *const matrix = which == PART_LEFT ? s->left : s->right;
+    float *const gradient = net->gradients + model_part(net->m, l, which);
+    const int n = vertices(net), heads = own->heads;
+    TRY(multiply(net, own->out, heads, n, turned(s->Z), as_is(of_scores), false, net->matrix,
+                 error));
+    TRY_CUDA(heads_from_matrix(heads, own->d, net->matrix, gradient, NULL));
+    return multiply(net, n, own->out, heads, as_is(of_scores), turned(matrix), true, net->dZ,
+                    error);
+}
+
+/* dZ of dO through the softmax:
+ *     dp = <dO, Z> of each edge (SDDMM)     p, dx, sums of dx along rows (edge_gradients)
+ *     dZ = P^T dO (SpMM)                    sums of dx down columns
+ * and then through el and er. */
+static enum status attend_backward(network *net, int l, error_text *error)
+{
+    const layer_state *s = &net->layers[l];
+    const pattern E = pattern_of(s, s->E), T = pattern_of(s, s->T);
+    const half_scores of = {s->el, s->er};
+    TRY_PLAN(sparse_plan_run(s->sddmm, (const void *[]){net->dO, s->Z}, (void *[]){net->of_edges},
+                             NULL));
+    TRY_CUDA(edge_gradients(&E, &of, s->lse, net->of_edges, net->shares, net->of_left, NULL));
+    TRY_PLAN(sparse_values_transpose(s->T, sizeof(float), net->shares, net->turned, NULL));
+    TRY_PLAN(sparse_plan_update_values(s->transposed));
+    TRY_PLAN(sparse_plan_run(s->transposed, (const void *[]){net->dO}, (void *[]){net->dZ}, NULL));
+    TRY_PLAN(sparse_values_transpose(s->T, sizeof(float), net->of_edges, net->turned, NULL));
+    TRY_CUDA(row_sums(&T, net->turned, net->of_right, NULL));
+    TRY(of_half_scores(net, l, PART_LEFT, net->of_left, error));
+    return of_half_scores(net, l, PART_RIGHT, net->of_right, error);
+}
+
+/* The gradients of layer l, given dO; leaves in dO that of the layer below. */
+static enum status backward(network *net, int l, error_text *error)
+{
+    const layer *own = &net->m->layers[l];
+    const layer_state *s = &net->layers[l];
+    const int n = vertices(net);
+    const int64_t W = model_part(net->m, l, PART_W);
+    if (net->m->kind == MODEL_GAT)
+        TRY(attend_backward(net, l, error));
+    else /* the matrix of a GCN is symmetric */
+        TRY_PLAN(sparse_plan_run(s->sum, (const void *[]){net->dO}, (void *[]){net->dZ}, NULL));
+    TRY(multiply(net, own->in, own->out, n, turned(s->X), as_is(net->dZ), false, net->gradients + W,
+                 error));
+    if (l == 0) return STATUS_OK;
+    TRY(multiply(net, n, own->in, own->out, as_is(net->dZ), turned(net->parameters + W), false,
+                 net->dO, error));
+    TRY_CUDA(activate_backward(net->m->layers[l - 1].f, (int64_t)n * own->in, s->X, net->dO, NULL));
+    return STATUS_OK;
+}
+
+enum status network_gradients(network *net, error_text *error)
+{
+    const int last = net->m->num_layers - 1;
+    const float weight = 1 / (float)net->g->num_trained;
+    for (int l = 0; l <= last; l++)
+        TRY(forward(net, l, error));
+    TRY_CUDA(cross_entropy(vertices(net), net->g->classes, net->layers[last].O, net->label, weight,
+                           net->loss, net->dO, NULL));
+    for (int l = last; l >= 0; l--)
+        TRY(backward(net, l, error));
+    return STATUS_OK;
+}
+
+enum status network_step(network *net, float rate, error_text *error)
+{
+    TRY(network_gradients(net, error));
+    TRY_CUDA(adam_step(net->m->floats, ++net->steps, rate, net->gradients, net->first, net->second,
+                       net->parameters, NULL));
+    return STATUS_OK;
+}
+
+enum status network_set(network *net, const float *parameters, error_text *error)
+{
+    const size_t bytes = net->m->floats * sizeof *parameters;
+    net->steps = 0;
+    TRY_CUDA(cudaMemset(net->first, 0, bytes));
+    TRY_CUDA(cudaMemset(net->second, 0, bytes));
+    TRY_CUDA(cudaMemcpy(net->parameters, parameters, bytes, cudaMemcpyHostToDevice));
+    return STATUS_OK;
+}
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+static int largest_of(const float *x, int count)
+{
+    int best = 0;
+    for (int c = 1; c < count; c++)
+        if (x[c] > x[best]) best = c;
+    return best;
+}
+
+enum status network_fetch_loss(const network *net, double *loss, double *held_out,
+                               error_text *error)
+{
+    const graph *g = net->g;
+    const int64_t n = g->A.rows, of_logits = n * g->classes;
+    const float *const d_logits = net->layers[net->m->num_layers - 1].O;
+    float *fetched = malloc((n + of_logits) * sizeof *fetched), *logits = fetched + n;
+    if (!fetched) return fail(error, STATUS_MEMORY, "no memory for the logits");
+    cudaError_t cuda = cudaMemcpy(fetched, net->loss, n * sizeof *fetched, cudaMemcpyDeviceToHost);
+    if (cuda == cudaSuccess)
+        cuda = cudaMemcpy(logits, d_logits, of_logits * sizeof *logits, cudaMemcpyDeviceToHost);
+    int64_t right = 0;
+    *loss = 0;
+    for (int64_t i = 0; i < n; i++) {
+        *loss += fetched[i];
+        if (g->trained[i] < 0)
+            right += largest_of(logits + i * g->classes, g->classes) == g->label[i];
+    }
+    *held_out = (double)right / (double)(n - g->num_trained);
+    free(fetched);
+    return cuda == cudaSuccess ? STATUS_OK : device_fail(cuda, "fetching the loss", error);
+}
+
+enum status network_fetch_gradient(const network *net, float *gradient, error_text *error)
+{
+    const size_t bytes = net->m->floats * sizeof *gradient;
+    TRY_CUDA(cudaMemcpy(gradient, net->gradients, bytes, cudaMemcpyDeviceToHost));
+    return STATUS_OK;
+}
+
+/* Adds a name behind the others. */
+static void append(char *text, size_t bytes, const char *name)
+{
+    const size_t used = strlen(text);
+    if (used < bytes) snprintf(text + used, bytes - used, "%s%s", used ? ", " : "", name);
+}
+
+void network_kernels(const network *net, char *text, size_t bytes)
+{
+    const char *listed[5 * MAX_LAYERS];
+    int count = 0;
+    text[0] = '\0';
+    for (int l = 0; l < net->m->num_layers; l++) {
+        const layer_state *s = &net->layers[l];
+        const sparse_plan *const plans[] = {s->attention, s->softmax, s->sum, s->sddmm,
+                                            s->transposed};
+        for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
+            const char *name = plans[i] ? sparse_plan_kernel(plans[i]) : NULL;
+            int at = 0;
+            while (name && at < count && strcmp(listed[at], name))
+                at++;
+            if (!name || at < count) continue;
+            listed[count++] = name;
+            append(text, bytes, name);
+        }
+    }
+}
