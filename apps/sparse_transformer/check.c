@@ -69,7 +69,9 @@ static double gather_worst(int rows, const double *worst, int *row)
 
 static void round_all(enum precision precision, float *x, size_t count)
 {
-    for (size_t i = 0; i < count && precision != PRECISION_FP32; i++)
+    if (precision == PRECISION_FP32) return;
+#pragma omp parallel for
+    for (size_t i = 0; i < count; i++)
         x[i] = precision_round(precision, x[i]);
 }
 

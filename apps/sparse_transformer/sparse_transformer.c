@@ -186,6 +186,10 @@ static void print_number(double x, int width, int digits)
 
 static void print_passes(const program *p)
 {
+    bool any = false;
+    for (int i = 0; i < p->count; i++)
+        any = any || p->results[i].status == STATUS_OK;
+    if (!any) return;
     printf("\n%-28s %10s %10s %12s %10s\n", "a pass", "ms", "IQR", "tokens/s", "peak MB");
     for (int i = 0; i < p->count; i++) {
         const result *r = &p->results[i];
