@@ -41,7 +41,8 @@ enum status rooms_open(const rooms *r, const char *whose, error_text *error)
                     whose, need * 1e-9, largest(r)->name, largest(r)->bytes * 1e-9,
                     room_left * 1e-9);
     for (int i = 0; i < r->count; i++) {
-        const cudaError_t taken = cudaMalloc(r->list[i].at, r->list[i].bytes);
+        cudaError_t taken = cudaMalloc(r->list[i].at, r->list[i].bytes);
+        if (taken == cudaSuccess) taken = cudaMemset(*r->list[i].at, 0xff, r->list[i].bytes);
         if (taken == cudaSuccess) continue;
         rooms_close(r);
         return device_fail(taken, r->list[i].name, error);

@@ -29,7 +29,8 @@ void rooms_add(rooms *r, const char *name, size_t bytes, void **at);
 /* Bytes of all. */
 size_t rooms_bytes(const rooms *r);
 
-/* Allocates all of them, 256-byte aligned. STATUS_MEMORY, with the sum, where they do not fit into what is free on the
+/* Allocates all of them, 256-byte aligned and filled with bytes 0xFF: as numbers NaN, so that an element which no kernel
+ * writes shows. STATUS_MEMORY, with the sum, where they do not fit into what is free on the
  * device; `whose` names who needs them. On failure nothing is allocated. */
 enum status rooms_open(const rooms *r, const char *whose, error_text *error);
 

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_POINTS = 16 };
+enum { MAX_POINTS = 16, SPEC_BYTES = 96 };
 
 /* Masks of one kind, by rising density: a band of rows / parts[i], and that share of what lies beyond. */
 typedef struct family {
@@ -37,6 +37,12 @@ static const family FAMILIES[] = {
 };
 enum { NUM_FAMILIES = sizeof FAMILIES / sizeof *FAMILIES };
 
+/* Mask that was tried. */
+typedef struct tried {
+    char spec[SPEC_BYTES];
+    timed_density point;
+} tried;
+
 /* Settings and arrays of all masks of a precision. */
 typedef struct bench {
     const arguments *o;
@@ -49,6 +55,8 @@ typedef struct bench {
     float *qkv, *O; /* on the host */
     double dense_ms, rival_ms;
     char rival[48];
+    tried tried[NUM_FAMILIES * MAX_POINTS]; /* families share their narrowest masks */
+    int num_tried;
     row_list *rows;
 } bench;
 
@@ -269,6 +277,21 @@ static void print_crossing(const bench *b, const char *against, const timed_dens
                precision_name(b->precision), 100 * density);
 }
 
+/* The same of a mask that another family may have had. */
+static enum status try_once(bench *b, const char *spec, timed_density *point, error_text *error)
+{
+    for (int i = 0; i < b->num_tried; i++)
+        if (!strcmp(b->tried[i].spec, spec)) {
+            *point = b->tried[i].point;
+            return STATUS_OK;
+        }
+    const enum status status = try_mask(b, spec, false, point, error);
+    tried *const t = &b->tried[b->num_tried++];
+    snprintf(t->spec, sizeof t->spec, "%s", spec);
+    t->point = *point;
+    return status;
+}
+
 static enum status try_family(bench *b, const family *f, error_text *error)
 {
     timed_density point[MAX_POINTS];
@@ -277,11 +300,11 @@ static enum status try_family(bench *b, const family *f, error_text *error)
     printf(" %s\n", f->name);
     for (int i = 0; i < f->count; i++) {
         const int band = b->shape.rows / f->parts[i];
-        char spec[96];
+        char spec[SPEC_BYTES];
         if (band < 1) continue;
         snprintf(spec, sizeof spec, "mask:rows=%d,band=%d,share=%g", b->shape.rows, band,
                  f->share[i]);
-        const enum status status = try_mask(b, spec, false, &point[count++], error);
+        const enum status status = try_once(b, spec, &point[count++], error);
         if (status != STATUS_OK) return status;
     }
     print_crossing(b, "cuBLAS", point, count, b->dense_ms);
@@ -299,6 +322,7 @@ static enum status run_precision(bench *b, error_text *error)
     enum status status = arguments_find_attention(b->o, b->precision, &b->sparse, error);
     if (status == STATUS_OK) status = read_rivals(b, error);
     if (status != STATUS_OK) return status;
+    b->num_tried = 0;
     printf("%s, %d heads of %d\n  %-44s %9s %8s %9s %9s\n", precision_name(b->precision),
            b->shape.heads, head_size(b), "mask", "nonzeros", "% causal", "ms", "x dense");
     snprintf(spec, sizeof spec, "mask:rows=%d,band=%d", b->shape.rows, b->shape.rows);

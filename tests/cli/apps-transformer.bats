@@ -72,6 +72,7 @@ cell() {
     [ "$(grep -c ',"mask:rows=64,band=64",' "$BATS_TEST_TMPDIR/sweep.csv")" -eq 2 ] # dense
     [ "$(cut -d, -f4 "$BATS_TEST_TMPDIR/sweep.csv" | sort -u | tr '\n' ' ')" = "contender cuBLAS dense fused_attention fused_attention_fp16 " ]
     if [ -n "$on_cpu" ]; then [[ $output == *"against cuBLAS: not measured"* ]]; fi
+    [ -z "$(cut -d, -f4-9 "$BATS_TEST_TMPDIR/sweep.csv" | sort | uniq -d)" ] # no mask twice
 }
 
 @test "rivals are rows of their own: the fastest of the precision, the sequence and the heads" {
@@ -101,6 +102,48 @@ cell() {
     ln -s "$ROOT/build" "$BATS_TEST_TMPDIR/here/build"
     cd "$BATS_TEST_TMPDIR/here"
     bash -e "$BATS_TEST_TMPDIR/commands"
+}
+
+# timed FILE MS...: the rows of a file with these times, as a GPU would give them.
+timed() {
+    local file=$1
+    shift
+    awk -F, -v OFS=, -v given="$*" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; split(given, ms, " "); print; next }
+        { $at["median_ms"] = ms[NR - 1]; print }' <(sed 's/"[^"]*"/mask:/g' "$file")
+}
+
+@test "tables: the handout's are those of the measured rows; ratios and the rows without a time" {
+    cp apps/sparse_transformer/README.md "$BATS_TEST_TMPDIR/page.md"
+    apps/sparse_transformer/tables report/results/h200 "$BATS_TEST_TMPDIR/page.md"
+    diff apps/sparse_transformer/README.md "$BATS_TEST_TMPDIR/page.md"
+    [ -n "$on_cpu" ] || skip "a GPU's rows have times of their own"
+
+    rows=$BATS_TEST_TMPDIR/rows
+    mkdir "$rows"
+    "$app" "${small[@]}" --csv "$rows/sparse_transformer.csv"
+    "$app" mask:rows=48 --sweep --heads 2 --hidden 16 --csv "$rows/attention-mask.csv"
+    apps/sparse_transformer/tables "$rows" "$BATS_TEST_TMPDIR/page.md"
+    [ "$(grep -cx 'Not measured yet.' "$BATS_TEST_TMPDIR/page.md")" -eq 2 ]
+
+    timed "$rows/sparse_transformer.csv" 10 25 >"$rows/timed"
+    mv "$rows/timed" "$rows/sparse_transformer.csv"
+    # 4 ms dense, then 1 ms for a band of one token; the rest has no time.
+    sed 's/"mask:rows=48,band=1,share=0"/narrow/' "$rows/attention-mask.csv" >"$rows/plain"
+    timed "$rows/plain" 4 1 >"$rows/attention-mask.csv"
+    apps/sparse_transformer/tables "$rows" "$BATS_TEST_TMPDIR/page.md"
+    grep -qE '^\| sparse, fused_attention \| fp32 \| 10\.00 \| .* \| \*\*2\.50\*\* \| 0\.000 \| [0-9.]+ \|$' "$BATS_TEST_TMPDIR/page.md"
+    grep -qE '^\| dense, two copies \| fp32 \| 25\.00 \| .* \| 1\.00 \| 0\.000 \| 1\.0 \|$' "$BATS_TEST_TMPDIR/page.md"
+    grep -qF '| narrow | 4.08 | 1.000 | **4.00** | - | - |' "$BATS_TEST_TMPDIR/page.md"
+    grep -qF '| all pairs, dense | 100 | 4.000 | 1 | - | 1 |' "$BATS_TEST_TMPDIR/page.md"
+}
+
+@test "measure: needs programs, and a GPU" {
+    run -2 apps/sparse_transformer/measure /nowhere "$BATS_TEST_TMPDIR/out"
+    [[ $output == "measure: /nowhere/apps/sparse_transformer/sparse_transformer is not built"* ]]
+    [ -n "$on_cpu" ] || skip "there is a GPU"
+    [ -x build/simt/lab36 ] || skip "lab 36 is not built"
+    run -77 apps/sparse_transformer/measure build/simt "$BATS_TEST_TMPDIR/out"
+    [ "$output" = "measure: needs a GPU; build/simt is built for the CPU, where nothing has a time" ]
 }
 
 @test "2: options that make no sense" {
