@@ -25,6 +25,13 @@ const contender *last_lab_of(const operation *op)
     return last;
 }
 
+bool holds_lab(int lab)
+{
+    for (const contender *c = contenders(); c; c = c->next)
+        if (c->lab == lab) return true;
+    return false;
+}
+
 /* A lab may have a contender for each precision: own is the last lab's number. */
 static bool lab_is_chosen(const contender *c, int own, const options *o)
 {

@@ -15,6 +15,9 @@ const operation *own_operation(void);
 /* The last lab of that operation. */
 const contender *last_lab_of(const operation *op);
 
+/* Whether a lab of that number is linked in. */
+bool holds_lab(int lab);
+
 /* Whether these options have `c` run beside the own lab: its operation, precision and rivals decide. */
 bool contender_is_chosen(const contender *c, const options *o);
 

@@ -62,6 +62,10 @@ inspection *inspection_take(const instruments *from, const options *o)
         shorten(i->findings[f].where);
         shorten(i->findings[f].other);
     }
+    if (from->recordings) i->recordings = from->recordings(&i->num_recordings);
+    for (size_t r = 0; r < i->num_recordings; r++)
+        for (size_t l = 0; l < i->recordings[r].num_lines; l++)
+            shorten(i->recordings[r].lines[l]);
     if (i->findings && take_kernels(i, kernels, num_kernels)) return i;
     inspection_free(i);
     return NULL;
@@ -74,6 +78,7 @@ void inspection_free(inspection *i)
         free(i->kernels[k].lines);
     free(i->kernels);
     free(i->findings);
+    recordings_free(i->recordings, i->num_recordings);
     free(i);
 }
 

@@ -23,6 +23,8 @@ typedef struct inspection {
     prediction prediction;
     finding *findings;
     size_t num_findings;
+    recording *recordings; /* one for each kernel, with INSTRUMENT_TRACE */
+    size_t num_recordings;
 } inspection;
 
 /* Copies what the instruments have gathered since their last reset. The caller frees it. NULL if

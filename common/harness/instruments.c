@@ -1,5 +1,7 @@
 #include "harness/instruments.h"
 
+#include <stdlib.h>
+
 const char *const RESOURCE_NAMES[RESOURCES] = {
     [LIMIT_DRAM] = "DRAM",     [LIMIT_L2] = "L2",           [LIMIT_L1] = "L1",
     [LIMIT_ISSUE] = "issue",   [LIMIT_ATOMICS] = "atomics", [LIMIT_LONGEST_WARP] = "longest warp",
@@ -16,6 +18,17 @@ const instruments *instruments_here(void)
 void instruments_install(const instruments *all)
 {
     installed = all;
+}
+
+void recordings_free(recording *all, size_t count)
+{
+    for (size_t i = 0; all && i < count; i++) {
+        free(all[i].steps);
+        free(all[i].lines);
+        free(all[i].arrays);
+        free(all[i].findings);
+    }
+    free(all);
 }
 
 void access_counters_add(access_counters *to, const access_counters *from)

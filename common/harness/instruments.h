@@ -139,14 +139,77 @@ typedef struct finding {
  * those or a fill, as cudaMemset's, have written them. */
 enum sight { SEEN_READ, SEEN_STORED, SEEN_WRITTEN };
 
+/* ---- what is recorded ------------------------------------------------------------------------ */
+
+/* One instruction of a warp: what its lanes did together. */
+typedef struct recorded_step {
+    int line; /* of the recording's lines */
+    unsigned warp;
+    int kind; /* an access_kind, or ACCESS_KINDS + a warp_operation */
+    int size; /* bytes a lane */
+    uint32_t lanes;
+    int64_t barrier;   /* number of the __syncthreads in its block, from 1; 0: no such */
+    access_counters n; /* this request's share of the counters; zero for operations */
+    /* Places of an access: where the i-th lowest lane's bytes lie. Global memory counts from its start.
+     * Shared memory counts from the start of the static variables, or from DYNAMIC_SHARED_AT. */
+    int64_t at[32];
+} recorded_step;
+enum { DYNAMIC_SHARED_AT = 1 << 24 };
+
+/* A named range of memory that a recorded step touches. */
+typedef struct recorded_array {
+    char name[64];
+    bool shared;
+    int64_t start, bytes; /* as in recorded_step.at */
+    int64_t element;      /* bytes of one; 0: not known */
+} recorded_array;
+
+/* A finding, as number of the list of findings, and its two steps in the recording; -1: not in it. */
+typedef struct recorded_finding {
+    size_t finding;
+    long step, other_step;
+    int lane, other_lane; /* in their warps */
+} recorded_finding;
+
+/* One block of a launch: the instructions of its warps, in the order in which this machine ran them. */
+typedef struct recording {
+    char kernel[64];
+    bool in_prepare;
+    unsigned grid[3], block[3], at[3]; /* at: blockIdx of the recorded one, ... */
+    uint64_t number;                   /* ... which is its number in the grid */
+    char why[96];                      /* this block and warp: "the first block" */
+    unsigned warps, warp;              /* of the block; the one to look at first */
+    recorded_step *steps;
+    size_t num_steps;
+    int64_t left_out; /* steps of the block that there was no room for */
+    char (*lines)[160];
+    size_t num_lines;
+    recorded_array *arrays;
+    size_t num_arrays;
+    recorded_finding *findings;
+    size_t num_findings;
+} recording;
+
+void recordings_free(recording *all, size_t count); /* NULL is fine */
+
 /* ---- the instruments ------------------------------------------------------------------------- */
 
-enum { INSTRUMENT_COUNTERS = 1, INSTRUMENT_MEMCHECK = 2, INSTRUMENT_RACECHECK = 4 };
+enum {
+    INSTRUMENT_COUNTERS = 1,
+    INSTRUMENT_MEMCHECK = 2,
+    INSTRUMENT_RACECHECK = 4,
+    INSTRUMENT_TRACE = 8 /* record a block of each kernel */
+};
+
+/* Which warp to record: of the given block, or the first; with most sectors a request; the longest. */
+enum trace_pick { TRACE_GIVEN, TRACE_WORST, TRACE_LONGEST };
 
 typedef struct instrument_settings {
     int which;         /* INSTRUMENT_* ored */
     const char *model; /* the GPU whose caches are modelled, "h200" */
     double sample;     /* the share of the blocks of each launch of `run` to trace; 1: all */
+    enum trace_pick pick;
+    int64_t trace_block, trace_warp; /* of TRACE_GIVEN; -1: not given */
 } instrument_settings;
 
 typedef struct instruments {
@@ -172,6 +235,10 @@ typedef struct instruments {
      * each kernel and phase. They stay the instruments'. */
     size_t (*profiles)(const kernel_profile **all);
     size_t (*findings)(const finding **all);
+    /* Hands over what was recorded since the last `reset`, one for each kernel and phase. The caller
+     * frees it. NULL without memory, or without a recording. May be NULL. Later contenders are
+     * recorded where they load the value of A that the first one loaded first. */
+    recording *(*recordings)(size_t *count);
     /* Bytes of a named range that were seen to be accessed so since the last `reset` or
      * forget_contents. May be NULL. And whether the host has handed the device any data between
      * begin and end since the reset: then inputs may have come that way. May be NULL. */

@@ -77,7 +77,7 @@ int main(int argc, char **argv)
     char program[16];
     snprintf(program, sizeof program, "lab%d", own_lab()->lab);
     enum status status = options_parse(argc, argv, &o, &error);
-    if (status == STATUS_OK && twin_wanted(&o)) status = twin_become(program, argv, &error);
+    if (status == STATUS_OK && twin_wanted(&o)) status = twin_become(program, &o, argv, &error);
     if (status != STATUS_OK) {
         fprintf(stderr, "%s: %s\n", program, error.text);
         return status;

@@ -28,6 +28,9 @@ enum option_id {
     OPT_RACECHECK,
     OPT_MODEL,
     OPT_SAMPLE,
+    OPT_TRACE,
+    OPT_TRACE_BLOCK,
+    OPT_TRACE_WARP,
     OPT_CSV,
     OPT_JSON,
     OPT_DATA_DIR,
@@ -67,6 +70,11 @@ static const struct {
     {"model", "GPU", OPT_MODEL, "count and estimate for h200 (default), a100, v100 or rtx4090 (*)"},
     {"sample", "F", OPT_SAMPLE,
      "trace the share F of the blocks, as in 0.1; results are not checked (*)"},
+    {"trace", "FILE", OPT_TRACE,
+     "write a page that plays what a warp does, beside --vs labK's (*)"},
+    {"trace-block", "B", OPT_TRACE_BLOCK, "play block B of the grid (default: the first) (*)"},
+    {"trace-warp", "W", OPT_TRACE_WARP,
+     "play warp W of it; worst: of most sectors a request; or longest (*)"},
     {"csv", "FILE", OPT_CSV, "write one row a contender as CSV (- for standard output)"},
     {"json", "FILE", OPT_JSON, "the same rows as JSON"},
     {"data-dir", "DIR", OPT_DATA_DIR, "look for datasets here before $SPMM_DATA_DIR"},
@@ -156,6 +164,7 @@ static enum status parse_operation(const char *text, options *o, error_text *err
 static enum status parse_rival(const char *text, options *o, error_text *error)
 {
     long long lab;
+    o->rivals_asked = true;
     if (!strcmp(text, "best"))
         o->rivals = RIVALS_BEST;
     else if (!strcmp(text, "default"))
@@ -167,10 +176,6 @@ static enum status parse_rival(const char *text, options *o, error_text *error)
     else if (!strncmp(text, "lab", 3) && parse_integer(text + 3, 1, 99, &lab)) {
         o->rivals = RIVALS_LAB;
         o->rival_lab = (int)lab;
-        for (const contender *c = contenders(); c; c = c->next)
-            if (c->lab == lab) return STATUS_OK;
-        return fail(error, STATUS_USAGE, "--vs %s: this program does not hold that lab (--list)",
-                    text);
     } else
         return fail(error, STATUS_USAGE, "--vs %s: choose best, default, dense, none or labK",
                     text);
@@ -258,6 +263,22 @@ static enum status parse_sample(const char *text, options *o, error_text *error)
                 text);
 }
 
+/* A warp's number, or which of all warps. */
+static enum status parse_trace_warp(const char *text, options *o, error_text *error)
+{
+    long long value = -1;
+    o->pick = !strcmp(text, "worst")     ? TRACE_WORST
+              : !strcmp(text, "longest") ? TRACE_LONGEST
+                                         : TRACE_GIVEN;
+    if (o->pick == TRACE_GIVEN && !parse_integer(text, 0, 31, &value))
+        return fail(error, STATUS_USAGE,
+                    "--trace-warp %s: expected the number of a warp in its block, 0 to 31, worst "
+                    "or longest",
+                    text);
+    o->trace_warp = value;
+    return STATUS_OK;
+}
+
 static enum status parse_option(int id, const char *argument, options *o, error_text *error)
 {
     long long value;
@@ -299,6 +320,18 @@ static enum status parse_option(int id, const char *argument, options *o, error_
         break;
     case OPT_SAMPLE:
         return parse_sample(argument, o, error);
+    case OPT_TRACE:
+        o->trace_path = argument;
+        o->instruments |= INSTRUMENT_TRACE;
+        break;
+    case OPT_TRACE_BLOCK:
+        if (!parse_integer(argument, 0, LLONG_MAX, &value))
+            return fail(error, STATUS_USAGE,
+                        "--trace-block %s: expected the number of a block, from 0", argument);
+        o->trace_block = value;
+        break;
+    case OPT_TRACE_WARP:
+        return parse_trace_warp(argument, o, error);
     case OPT_CSV:
         o->csv_path = argument;
         break;
@@ -366,21 +399,51 @@ static enum status check_together(const options *o, const char *about_times, err
         return fail(error, STATUS_USAGE, "--tune measures, which --check-only forbids");
     if (o->instruments && about_times)
         return fail(error, STATUS_USAGE,
-                    "--%s is about times, and --counters, --predict, --memcheck and --racecheck "
-                    "take none",
+                    "--%s is about times, and --counters, --predict, --memcheck, --racecheck and "
+                    "--trace take none",
                     about_times);
     if (o->model && !(o->instruments & INSTRUMENT_COUNTERS))
         return fail(error, STATUS_USAGE, "--model needs --counters or --predict");
     if (o->sample > 0 && !o->instruments)
         return fail(error, STATUS_USAGE,
-                    "--sample needs --counters, --predict, --memcheck or --racecheck");
+                    "--sample needs --counters, --predict, --memcheck, --racecheck or --trace");
+    return STATUS_OK;
+}
+
+/* A page shows one kernel, or two; a lab that another program holds can be one of them (twin.h). */
+static enum status check_trace(const options *o, error_text *error)
+{
+    const bool two = o->rivals == RIVALS_LAB,
+               asked = o->trace_block >= 0 || o->trace_warp >= 0 || o->pick != TRACE_GIVEN;
+    const bool other_program = o->trace_path && !instruments_here();
+    if (two && !holds_lab(o->rival_lab) && !other_program)
+        return fail(error, STATUS_USAGE, "--vs lab%d: this program does not hold that lab (--list)",
+                    o->rival_lab);
+    if (!o->trace_path && asked)
+        return fail(error, STATUS_USAGE, "--trace-block and --trace-warp need --trace FILE");
+    if (!o->trace_path) return STATUS_OK;
+    if (!strcmp(o->trace_path, "-"))
+        return fail(error, STATUS_USAGE, "--trace -: a page goes to a file, as in trace.html");
+    if (o->trace_block >= 0 && o->pick != TRACE_GIVEN)
+        return fail(error, STATUS_USAGE,
+                    "--trace-warp worst and longest look at all blocks: leave --trace-block out");
+    if (o->rivals_asked && !two && o->rivals != RIVALS_NONE)
+        return fail(error, STATUS_USAGE, "--trace shows one kernel, or two with --vs labK");
+    if (o->sweep)
+        return fail(error, STATUS_USAGE,
+                    "--trace shows one setting: choose it with --set instead of --sweep");
     return STATUS_OK;
 }
 
 enum status options_parse(int argc, char **argv, options *o, error_text *error)
 {
-    *o = (options){
-        .operation = own_operation(), .check = true, .bench = true, .seed = 1, .num_widths = 1};
+    *o = (options){.operation = own_operation(),
+                   .check = true,
+                   .bench = true,
+                   .seed = 1,
+                   .num_widths = 1,
+                   .trace_block = -1,
+                   .trace_warp = -1};
     struct option table[NUM_OPTIONS + 1] = {0};
     for (int i = 0; i < NUM_OPTIONS; i++)
         table[i] =
@@ -405,13 +468,18 @@ enum status options_parse(int argc, char **argv, options *o, error_text *error)
         return fail(error, STATUS_USAGE, "too many words: '%s' (expected [DATASET [%s]])",
                     argv[optind + 2], o->operation->width);
     status = check_together(o, about_times, error);
+    if (status == STATUS_OK) status = check_trace(o, error);
     if (status != STATUS_OK) return status;
+    if (o->trace_path && !o->rivals_asked) o->rivals = RIVALS_NONE;
     if (!o->model) o->model = "h200";
     if (o->sample == 0) o->sample = 1;
     if (optind < argc) o->dataset = argv[optind];
     o->widths[0] = usual_width(o->operation);
-    if (optind + 1 < argc) return parse_widths(argv[optind + 1], o, error);
-    return STATUS_OK;
+    if (optind + 1 < argc) status = parse_widths(argv[optind + 1], o, error);
+    if (status == STATUS_OK && o->trace_path && o->num_widths > 1)
+        return fail(error, STATUS_USAGE, "--trace shows one %s: got '%s'", o->operation->width,
+                    argv[optind + 1]);
+    return status;
 }
 
 options options_settle(const options *asked, bool decoded)
@@ -421,7 +489,7 @@ options options_settle(const options *asked, bool decoded)
     if (!decoded) return o;
     if (!o.l2_asked) o.l2 = L2_COLD;
     if (!o.widths_asked) {
-        o.num_widths = sizeof BATCHES / sizeof BATCHES[0];
+        o.num_widths = o.trace_path ? 1 : sizeof BATCHES / sizeof BATCHES[0];
         memcpy(o.widths, BATCHES, sizeof BATCHES);
     }
     return o;
@@ -516,6 +584,7 @@ void options_flags(const options *o, char *text, size_t bytes)
     if (o->instruments & INSTRUMENT_COUNTERS) fputs(o->predict ? "predict;" : "counters;", out);
     if (o->instruments & INSTRUMENT_MEMCHECK) fputs("memcheck;", out);
     if (o->instruments & INSTRUMENT_RACECHECK) fputs("racecheck;", out);
+    if (o->instruments & INSTRUMENT_TRACE) fputs("trace;", out);
     if (options_sampled(o)) fprintf(out, "sample=%.6g;", o->sample);
     for (int i = 0; i < o->num_settings; i++)
         fprintf(out, "%s=%s;", o->settings[i].name, o->settings[i].value);

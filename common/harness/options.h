@@ -32,15 +32,19 @@ typedef struct options {
     int runs;                    /* timed runs; 0: as many as a stable median takes */
     uint64_t seed;
     enum l2_state l2;
-    enum rivals rivals;  /* whom the speedup column compares with, hence who else runs */
-    int rival_lab;       /* for RIVALS_LAB */
-    unsigned precisions; /* run contenders of these alone: bit (1 << PRECISION_...); 0: of all */
-    bool tune;           /* choose tunables by measuring */
-    bool sweep;          /* run the own lab with every combination of its tunables */
-    int instruments;     /* INSTRUMENT_* ored: trace one run instead of timing several */
-    bool predict;        /* estimate a time from the counters */
-    const char *model;   /* the GPU whose caches and limits are modelled */
-    double sample;       /* the share of the blocks to trace; 1: all, and results are checked */
+    bool rivals_asked;
+    enum rivals rivals;     /* whom the speedup column compares with, hence who else runs */
+    int rival_lab;          /* for RIVALS_LAB */
+    unsigned precisions;    /* run contenders of these alone: bit (1 << PRECISION_...); 0: of all */
+    bool tune;              /* choose tunables by measuring */
+    bool sweep;             /* run the own lab with every combination of its tunables */
+    int instruments;        /* INSTRUMENT_* ored: trace one run instead of timing several */
+    bool predict;           /* estimate a time from the counters */
+    const char *model;      /* the GPU whose caches and limits are modelled */
+    double sample;          /* the share of the blocks to trace; 1: all, and results are checked */
+    const char *trace_path; /* NULL: no page of a recorded block */
+    enum trace_pick pick;   /* which block and warp it shows ... */
+    int64_t trace_block, trace_warp; /* ... if they are given; -1: they are not */
     setting settings[MAX_TUNABLES];
     int num_settings;
     const char *csv_path, *json_path; /* NULL: none; "-": standard output */

@@ -11,6 +11,7 @@
 #include "results/results.h"
 #include "results/row.h"
 #include "results/table.h"
+#include "trace/page.h"
 
 #include <math.h>
 #include <signal.h>
@@ -122,7 +123,8 @@ static enum status check_outputs(const options *o, error_text *error)
     if (csv && json && output_is_same(csv, json))
         return fail(error, STATUS_USAGE, "--csv and --json cannot both go to %s", csv);
     enum status status = check_output(csv, error);
-    return status == STATUS_OK ? check_output(json, error) : status;
+    if (status == STATUS_OK) status = check_output(json, error);
+    return status == STATUS_OK && o->trace_path ? trace_check(o->trace_path, error) : status;
 }
 
 static void find_older_rows(session *s)
@@ -315,6 +317,21 @@ static bool has_precision(const session *s, enum precision precision)
     return false;
 }
 
+/* Writes the page of what this group has recorded, and says where it is. */
+static void write_trace(session *s, int width)
+{
+    error_text error;
+    const options *const o = s->options;
+    const trace_subject about = {o->operation->width, width, s->program, o->rivals == RIVALS_LAB};
+    enum status status = trace_write(o->trace_path, &about, s->group, s->num_group, &error);
+    /* What kept a kernel from being launched has been said. */
+    if (status == STATUS_SKIPPED && s->worst != STATUS_OK) return;
+    if (status != STATUS_OK)
+        complain(s, status == STATUS_SKIPPED ? STATUS_RUNTIME : status, &error);
+    else if (!s->stdout_lost && !rows_go_to_stdout(o))
+        printf("the recorded block, step by step: %s (open it in a browser)\n", o->trace_path);
+}
+
 /* A problem for each precision among the contenders, for inputs, oracle and bound depend on it: fp32
  * first, so that what follows can be compared with it. */
 static void run_width(session *s, const dataset *d, const row_stats *stats, int width)
@@ -324,6 +341,7 @@ static void run_width(session *s, const dataset *d, const row_stats *stats, int 
     for (int i = 0; i < NUM_PRECISIONS; i++)
         if (has_precision(s, (enum precision)i))
             run_precision(s, d, stats, width, (enum precision)i);
+    if (s->options->trace_path) write_trace(s, width);
     enum status status = row_list_add(&s->rows, s->group, s->num_group, &error);
     if (status != STATUS_OK) complain(s, status, &error);
 }
@@ -375,7 +393,8 @@ static void run_dataset(session *s, const char *name)
 static enum status instruments_start(const options *o, error_text *error)
 {
     const instruments *all = instruments_here();
-    const instrument_settings settings = {o->instruments, o->model, o->sample};
+    const instrument_settings settings = {o->instruments, o->model,       o->sample,
+                                          o->pick,        o->trace_block, o->trace_warp};
     if (!all) return fail(error, STATUS_RUNTIME, "this program was built without instruments");
     return all->open(&settings, error);
 }
@@ -398,6 +417,11 @@ static enum status run_datasets(session *s, error_text *error)
     if (status == STATUS_OK)
         status = dataset_expand(s->options->dataset, s->options->data_dir, &names, &count, error);
     if (status != STATUS_OK) return status;
+    if (s->options->trace_path && count > 1) {
+        dataset_names_free(names, count);
+        return fail(error, STATUS_USAGE, "--trace shows one matrix: %s has %zu",
+                    s->options->dataset, count);
+    }
     s->steps = count * s->options->num_widths * s->num_entries;
     for (size_t i = 0; i < count; i++)
         run_dataset(s, names[i]);

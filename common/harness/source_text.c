@@ -25,13 +25,33 @@ static bool is_newer_than_program(const char *path)
     return source.st_mtime > program.st_mtime;
 }
 
+/* Opens the file if it is what the program was built from. */
+static FILE *source_open(const char *file, int length)
+{
+    char path[PATH_MAX];
+    if (!source_path(file, length, path, sizeof path) || is_newer_than_program(path)) return NULL;
+    return fopen(path, "r");
+}
+
+char *source_whole(const char *file, int length)
+{
+    char *text = NULL;
+    size_t capacity = 0;
+    FILE *source = source_open(file, length);
+    if (!source) return NULL;
+    const ssize_t read = getdelim(&text, &capacity, '\0', source);
+    fclose(source);
+    if (read >= 0) return text;
+    free(text);
+    return NULL;
+}
+
 bool source_text(const char *file, int length, int number, char *text, size_t bytes)
 {
-    char path[PATH_MAX], *line = NULL;
+    char *line = NULL;
     size_t capacity = 0;
     ssize_t read = -1;
-    if (number < 1 || !source_path(file, length, path, sizeof path)) return false;
-    FILE *source = is_newer_than_program(path) ? NULL : fopen(path, "r");
+    FILE *source = number < 1 ? NULL : source_open(file, length);
     if (!source) return false;
     for (int i = 0; i < number; i++)
         read = getline(&line, &capacity, source);

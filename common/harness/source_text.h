@@ -12,4 +12,8 @@
  * been edited since this program was built: the line may be another now. */
 bool source_text(const char *file, int length, int number, char *text, size_t bytes);
 
+/* All of that file, under the same conditions; the caller frees it. NULL: it cannot be read, or has been
+ * edited. */
+char *source_whole(const char *file, int length);
+
 #endif

@@ -1,10 +1,12 @@
 #include "harness/twin.h"
 
+#include "harness/chosen.h"
 #include "harness/device.h"
 #include "matrix/dataset.h"
 #include "matrix/registry.h"
 
 #include <errno.h>
+#include <glob.h>
 #include <libgen.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -72,25 +74,66 @@ static void hand_down_project(const char *twin)
         setenv("SPMM_REGISTRY", registry, 1);
 }
 
-enum status twin_become(const char *program, char **argv, error_text *error)
+/* Whether there is a lab of that number in the project. */
+static bool lab_exists(int lab)
 {
-    char programs[2][PATH_MAX];
+    char pattern[PATH_MAX];
+    glob_t found;
+    const char *root = project_root();
+    snprintf(pattern, sizeof pattern, "%s/labs/%02d_*/lab.cu", root ? root : ".", lab);
+    const bool exists = glob(pattern, 0, NULL, &found) == 0;
+    globfree(&found);
+    return exists;
+}
+
+/* Starts programs[1], the twin of programs[0]. */
+static enum status start(char programs[2][PATH_MAX], char **argv, error_text *error)
+{
+    if (is_older(programs[1], programs[0]))
+        return fail(error, STATUS_RUNTIME, "%s: older than %s; build it anew: make %s BACKEND=simt",
+                    programs[1], programs[0], basename(programs[0]));
+    hand_down_project(programs[1]);
+    execv(programs[1], argv);
+    return fail(error, STATUS_RUNTIME, "%s: cannot run: %s", programs[1], strerror(errno));
+}
+
+/* Makes the later lab's twin show this program's lab beside its own: the last --vs counts. */
+static enum status start_later(char programs[2][PATH_MAX], const char *program, char **argv,
+                               error_text *error)
+{
+    size_t count = 0;
+    while (argv[count])
+        count++;
+    char **more = calloc(count + 3, sizeof *more);
+    if (!more) return fail(error, STATUS_MEMORY, "no memory for the command line");
+    memcpy(more, argv, count * sizeof *more);
+    more[count] = "--vs";
+    more[count + 1] = (char *)program;
+    enum status status = start(programs, more, error);
+    free(more);
+    return status;
+}
+
+enum status twin_become(const char *program, const options *o, char **argv, error_text *error)
+{
+    char programs[2][PATH_MAX], later[16];
     const char *number = program + strlen("lab");
+    const bool beside_later = o->rivals == RIVALS_LAB && !holds_lab(o->rival_lab);
+    snprintf(later, sizeof later, "lab%d", o->rival_lab);
+    const char *wanted = beside_later ? later : program;
     if (device_keeps_time())
         return fail(error, STATUS_SKIPPED,
                     "the instruments are those of the CPU backend, which needs no GPU: make %s "
                     "BACKEND=simt; on a GPU, make ncu LAB=%s and make sanitize LAB=%s ask NVIDIA's "
                     "tools",
                     program, number, number);
-    if (!find(program, programs))
+    if (beside_later && !lab_exists(o->rival_lab))
+        return fail(error, STATUS_USAGE, "--vs %s: there is no such lab", later);
+    if (!find(wanted, programs))
         return fail(error, STATUS_RUNTIME,
                     "%s: not here, and it is what counts and checks; build it: "
                     "make %s BACKEND=simt",
-                    programs[1], program);
-    if (is_older(programs[1], programs[0]))
-        return fail(error, STATUS_RUNTIME, "%s: older than %s; build it anew: make %s BACKEND=simt",
-                    programs[1], programs[0], program);
-    hand_down_project(programs[1]);
-    execv(programs[1], argv);
-    return fail(error, STATUS_RUNTIME, "%s: cannot run: %s", programs[1], strerror(errno));
+                    programs[1], wanted);
+    return beside_later ? start_later(programs, program, argv, error)
+                        : start(programs, argv, error);
 }

@@ -18,6 +18,9 @@
  * two racing lines is `a` does not matter. */
 bool finding_again(const char *kind, const access *a, const void *other);
 
+/* Names the other thread of the race that was noted last, if it is one of this block. */
+void finding_partner(unsigned thread, const void *site);
+
 /* Ends the launch after a finding that is noted: findings_failed() will not note it again. */
 [[noreturn]] void finding_ends_launch(cudaError_t error, const access *a);
 

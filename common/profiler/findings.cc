@@ -88,8 +88,18 @@ void finding_add(const char *kind, const access *a, const void *other, const cha
     va_start(args, format);
     vsnprintf(f.text, sizeof f.text, format, args);
     va_end(args);
+    const size_t known = findings.size();
     latest = keep(f);
     numbers[key_of(kind, a, other)] = latest;
+    /* racecheck hears of an atomic function after it was logged. */
+    const bool logged = a->atomic && other;
+    if (profiler.record && latest == known)
+        record_finding(latest, a->who, log_noted(a->who) - logged);
+}
+
+void finding_partner(unsigned thread, const void *site)
+{
+    if (profiler.record) record_partner(latest, thread, site);
 }
 
 void finding_note(const char *kind, const char *kernel, const char *where, const char *advice,
@@ -107,6 +117,7 @@ void finding_note(const char *kind, const char *kernel, const char *where, const
 void finding_ends_launch(cudaError_t error, const access *a)
 {
     noted = true;
+    if (profiler.count) log_access(a); /* the last one of the block, though it is never made */
     simt_fail(error, a->site, "%s: %s", findings[latest].kind, findings[latest].text);
 }
 
@@ -204,5 +215,9 @@ void findings_failed(const worker *self)
     source_line(site, self, f.where, sizeof f.where);
     if (other) source_line(other->site, self, f.other, sizeof f.other);
     set_place(&f, self, who);
-    keep(f);
+    const size_t before = findings.size(), number = keep(f);
+    if (!profiler.record || number != before || !who) return;
+    /* Who waits has logged that it does, last of all. */
+    record_finding(number, who, log_noted(who) - 1);
+    if (other) record_partner(number, other->number, other->site);
 }

@@ -30,6 +30,11 @@ static inline access_kind kind_of(const access &a)
     return a.shared ? SHARED_LOAD : GLOBAL_LOAD;
 }
 
+void log_access(const access *a)
+{
+    log_event(a->self, kind_of(*a), a->size, a->address, a->site);
+}
+
 static inline bool is_shared(const worker *self, uintptr_t address)
 {
     return address - (uintptr_t)self->thread_local_block < self->thread_local_bytes ||
@@ -45,7 +50,7 @@ static void __attribute__((noinline)) report_access(access &a)
     if (profiler.memcheck) memcheck_access(&a);
     if (profiler.racecheck && !a.atomic) racecheck_access(&a);
     if (!a.shared) seen_access(&a);
-    if (profiler.count) log_event(a.self, kind_of(a), a.size, a.address, a.site);
+    if (profiler.count) log_access(&a);
 }
 
 /* Reports an access to program data. Parameters do not change; in variables threads may meet. What is certain to be a
@@ -198,10 +203,11 @@ void __sanitizer_cov_trace_pc(void)
 
 /* ---- what the device headers call ------------------------------------------------------------ */
 
-static inline void on_operation(warp_operation what, const void *site)
+/* `number` tells barriers of the block apart. */
+static inline void on_operation(warp_operation what, const void *site, uint64_t number = 0)
 {
     if (profiler.tracing && profiler.count)
-        log_event(simt_worker, operation_event(what), 0, 0, site);
+        log_event(simt_worker, operation_event(what), 0, number, site);
 }
 
 uint64_t simt_traced_shuffle(uint32_t mask, uint64_t value, int operand, int width,
@@ -239,7 +245,7 @@ static uint64_t barriers_passed;
 
 int simt_traced_syncthreads(int predicate, simt_barrier how)
 {
-    on_operation(OP_BARRIER, SIMT_CALLER);
+    on_operation(OP_BARRIER, SIMT_CALLER, barriers_passed + 1);
     const uint64_t before = barriers_passed;
     const int result = simt_syncthreads_at(predicate, how, SIMT_CALLER);
     if (barriers_passed == before) {
@@ -470,7 +476,7 @@ void simt_traced_bulk_copy(void *shared, const void *global, unsigned bytes, voi
     simt_bulk_copy_at(shared, global, bytes, barrier, site);
     on_operation(OP_ASYNC_COPY, site);
     if (profiler.tracing && profiler.count)
-        price_bulk_copy(me->home->number, from.address, bytes, site);
+        price_bulk_copy(me, from.address, to.address, bytes, site);
 }
 }
 
@@ -487,6 +493,7 @@ void hooks_phase_ended(const void *barrier)
 void hooks_block_begins(void)
 {
     memset(waiting_with, 0, sizeof waiting_with);
+    barriers_passed = 0;
     for (pending_copies &p : pending) {
         p.list.clear();
         p.group = 0;

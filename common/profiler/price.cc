@@ -185,23 +185,33 @@ static void price_shared(const warp_step *s, access_counters *n)
 
 /* They are no warp's load and store: a unit of its own carries them out while the warp goes on. So they
  * count as requests and bytes, but not as steps. */
-void price_bulk_copy(unsigned warp, uintptr_t global, unsigned bytes, const void *site)
+void price_bulk_copy(const lane *who, uintptr_t global, uintptr_t shared, unsigned bytes,
+                     const void *site)
 {
+    const unsigned warp = who->home->number;
     size_t all;
     const uint64_t first = (global - simt_memory_begin(&all)) / SECTOR_BYTES;
     const uint64_t end =
         (global - simt_memory_begin(&all) + bytes + SECTOR_BYTES - 1) / SECTOR_BYTES;
     access_counters *const load = counters_of(site, GLOBAL_LOAD, SECTOR_BYTES);
     access_counters *const store = counters_of(site, SHARED_STORE, SECTOR_BYTES);
-    for (access_counters *n : {load, store}) {
-        n->requests++;
-        n->lanes++;
-        n->bytes += bytes;
+    const int64_t wavefronts = units(bytes, BANKS * BANK_BYTES);
+    const access_counters loaded = {.requests = 1,
+                                    .lanes = 1,
+                                    .bytes = bytes,
+                                    .cost = (int64_t)(end - first),
+                                    .ideal = units(bytes, SECTOR_BYTES)};
+    const access_counters stored = {
+        .requests = 1, .lanes = 1, .bytes = bytes, .cost = wavefronts, .ideal = wavefronts};
+    access_counters_add(load, &loaded);
+    access_counters_add(store, &stored);
+    if (profiler.record) {
+        const warp_step from = {warp,     GLOBAL_LOAD, SECTOR_BYTES, bytes, site,
+                                who->bit, 1,           {global}};
+        const warp_step to = {warp, SHARED_STORE, SECTOR_BYTES, bytes, site, who->bit, 1, {shared}};
+        record_step(&from, &loaded);
+        record_step(&to, &stored);
     }
-    load->cost += (int64_t)(end - first);
-    load->ideal += units(bytes, SECTOR_BYTES);
-    store->cost += units(bytes, BANKS * BANK_BYTES);
-    store->ideal += units(bytes, BANKS * BANK_BYTES);
     for (uint64_t at = first; at < end;) {
         uint64_t sectors[WARP_LANES];
         unsigned count = 0;
@@ -219,20 +229,21 @@ void price_step(const warp_step *s)
     totals.lane_steps += s->count;
     if (s->kind == EVENT_BASIC_BLOCK) return;
     if (s->kind >= EVENT_OPERATION) {
+        const access_counters none = {};
         totals.operations[s->kind - EVENT_OPERATION]++;
+        if (profiler.record) record_step(s, &none);
         machine_step(s->warp);
         return;
     }
     totals.memory_steps++;
     totals.memory_lanes += s->count;
-    access_counters *n = counters_of(s->site, s->kind, s->size);
-    n->requests++;
-    n->lanes += s->count;
-    n->bytes += s->bytes;
+    access_counters n = {.requests = 1, .lanes = s->count, .bytes = s->bytes};
     if (s->kind <= GLOBAL_ATOMIC)
-        price_global(s, n);
+        price_global(s, &n);
     else
-        price_shared(s, n);
+        price_shared(s, &n);
+    access_counters_add(counters_of(s->site, s->kind, s->size), &n);
+    if (profiler.record) record_step(s, &n);
 }
 
 void price_totals(counters *total)

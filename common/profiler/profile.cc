@@ -140,6 +140,7 @@ static void launch_begins(const launch *job)
     now.traced = 0;
     if (profiler.memcheck) memcheck_launch_begin(job);
     if (profiler.racecheck) racecheck_launch_begin(job);
+    if (profiler.record) record_launch_begins(job, now.in_prepare);
     if (profiler.count) {
         price_launch_begins();
         machine_launch_begin(model, job->block_threads,
@@ -195,6 +196,7 @@ static bool block_begins(worker *self)
     if (profiler.memcheck) memcheck_block_begin(self);
     if (profiler.racecheck) racecheck_block_begin(self);
     if (profiler.count) log_block_begins(self);
+    if (profiler.record) record_block_begins(self);
     profiler.tracing = true;
     return true;
 }
@@ -204,6 +206,7 @@ static void block_ends(worker *)
     if (!profiler.tracing) return;
     profiler.tracing = false;
     if (profiler.count) machine_block_end();
+    if (profiler.record) record_block_ends();
 }
 
 static void warp_stops(worker *self, warp *w)
@@ -226,8 +229,13 @@ static void host_copied(const void *to, const void *from, size_t bytes)
 static bool failed(const worker *self)
 {
     const bool finding = now.open && self->failed.error != cudaErrorMemoryAllocation;
-    profiler.tracing = false;
+    const bool traced = profiler.tracing;
     if (finding) findings_failed(self);
+    profiler.tracing = false;
+    if (traced && profiler.record) {
+        log_replay_rest(self);
+        record_block_ends();
+    }
     return finding;
 }
 
@@ -261,11 +269,14 @@ static enum status open(const instrument_settings *s, error_text *error)
                     "--model %s: there is no model of that GPU; choose one of %s", s->model,
                     known.c_str());
     }
-    profiler = {.count = (s->which & INSTRUMENT_COUNTERS) != 0,
+    const bool record = (s->which & INSTRUMENT_TRACE) != 0;
+    profiler = {.count = record || (s->which & INSTRUMENT_COUNTERS) != 0,
                 .memcheck = (s->which & INSTRUMENT_MEMCHECK) != 0,
                 .racecheck = (s->which & INSTRUMENT_RACECHECK) != 0,
+                .record = record,
                 .partial = s->sample < 1};
     share = s->sample;
+    record_open(s);
     simt_settings.threads = 1;
     simt_settings.reverse = false;
     if (!simt_settings.timeout_chosen) simt_settings.timeout = TIMEOUT;
@@ -308,6 +319,12 @@ static size_t list_profiles(const kernel_profile **all)
     return profiles.size();
 }
 
+static recording *take_recordings(size_t *count)
+{
+    *count = 0;
+    return profiler.record ? record_take(count) : nullptr;
+}
+
 static void predict(prediction *p)
 {
     *p = {};
@@ -325,6 +342,7 @@ static void reset(void)
         delete[] p.lines;
     profiles.clear();
     findings_reset();
+    record_reset();
     seen_reset();
 }
 
@@ -353,6 +371,7 @@ static const instruments all = {
     .end = end,
     .profiles = list_profiles,
     .findings = findings_list,
+    .recordings = take_recordings,
     .seen = seen_bytes,
     .handed = seen_handed,
     .note_hidden = note_hidden,

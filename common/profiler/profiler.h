@@ -13,6 +13,7 @@
  *   order.cc      what orders two accesses: barriers, __syncwarp, fences and flags
  *   seen.cc       which bytes of the inputs and results were accessed in sight
  *   findings.cc   what the checks found
+ *   recorder.cc   the steps of one block, for a page that shows them
  *   address.cc    what an address is called
  *   profile.cc    sums by kernel and line; the interface to the harness
  *
@@ -52,6 +53,7 @@ struct access {
 /* Settings that the instruments were opened with, and whether a kernel is being traced now. */
 struct profiler_state {
     bool count, memcheck, racecheck;
+    bool record;  /* steps of a block; then `count` is on, too */
     bool partial; /* some blocks are not run: --sample */
     bool tracing; /* a block that shall be traced runs */
 };
@@ -165,12 +167,19 @@ static inline event_kind operation_event(warp_operation what)
 
 /* Notes that the running lane does something at `site`, in a call `depth` deep. */
 void log_event(worker *self, event_kind kind, unsigned size, uintptr_t address, const void *site);
+/* The same of an access. */
+void log_access(const access *a);
 void log_enter_function(worker *self);
 void log_leave_function(worker *self);
 
 void log_block_begins(worker *self);
 /* Replays what the lanes of `w` have logged. */
 void log_replay(worker *self, warp *w);
+/* The same of all warps, to the end: the block has been abandoned. */
+void log_replay_rest(const worker *self);
+/* Counts the events that a lane has logged in this block, and those of them that have been replayed. */
+unsigned log_noted(const lane *who);
+unsigned log_replayed(unsigned warp, unsigned lane);
 
 /* One step of a warp: the lanes in `lanes` do the same at once. addresses[i] is that of the i-th
  * lowest lane, for accesses. */
@@ -188,7 +197,25 @@ struct warp_step {
 /* Counts it, and passes global accesses on to the machine model. */
 void price_step(const warp_step *step);
 /* A bulk copy by one thread: a load and a store of whole sectors and wavefronts. */
-void price_bulk_copy(unsigned warp, uintptr_t global, unsigned bytes, const void *site);
+void price_bulk_copy(const lane *who, uintptr_t global, uintptr_t shared, unsigned bytes,
+                     const void *site);
+/* ---- recording: recorder.cc ------------------------------------------------------------------- */
+
+/* Each only while profiler.record. */
+void record_open(const instrument_settings *s);
+void record_launch_begins(const launch *job, bool in_prepare);
+void record_block_begins(const worker *self);
+/* Chooses between the block that has ended, or was abandoned, and the one kept so far. */
+void record_block_ends(void);
+/* One step, before its events count as replayed; `n` is what it costs. Basic blocks are left out. */
+void record_step(const warp_step *step, const access_counters *n);
+/* The running block made finding number `finding`, by `who` at the event after the first `noted` of
+ * its log. The partner of a race is a thread of the block, at `site`. */
+void record_finding(size_t finding, const lane *who, unsigned noted);
+void record_partner(size_t finding, unsigned thread, const void *site);
+recording *record_take(size_t *count);
+void record_reset(void);
+
 /* The counters since the last launch began; one entry of `sites` for each instruction and kind. */
 struct site_counters {
     const void *site;

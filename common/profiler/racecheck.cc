@@ -208,6 +208,7 @@ static void report(record old, bool old_wrote, record mine, const access *a)
                            : "reads",
                 where, who, old_wrote ? "writes" : "reads", a->write ? "write" : "read",
                 old_wrote ? "write" : "read");
+    if (old.time >= order.block_start) finding_partner((unsigned)old.thread, other);
 }
 
 /* ---- what hooks.cc calls --------------------------------------------------------------------- */

@@ -67,6 +67,16 @@ void log_event(worker *self, event_kind kind, unsigned size, uintptr_t address, 
     l->events[l->tail++ % CAPACITY] = {key_of(site, l->depth), kind, (uint8_t)size, address};
 }
 
+unsigned log_noted(const lane *who)
+{
+    return logs[who->home->number]->lanes[who->index].tail;
+}
+
+unsigned log_replayed(unsigned warp, unsigned lane)
+{
+    return logs[warp]->lanes[lane].head;
+}
+
 void log_enter_function(worker *self)
 {
     log_of(self)->depth++;
@@ -175,4 +185,10 @@ void log_replay(worker *, warp *w)
         replay(all, w->number, full, full);
         all->held_back = all->patience = 0;
     }
+}
+
+void log_replay_rest(const worker *self)
+{
+    for (unsigned w = 0; w < self->warps_used; w++)
+        replay(logs[w], w, ~0u, 0);
 }

@@ -33,7 +33,7 @@ static void print_instruments(FILE *out, const inspection *i)
     if (counters)
         fprintf(out, "; counted on the CPU backend, modelled: %s\n", i->model);
     else
-        fputs("; checked on the CPU backend\n", out);
+        fprintf(out, "; %s on the CPU backend\n", *checks ? "checked" : "recorded");
     snprintf(model, sizeof model, "cache model: %s", i->model_text);
     if (counters) print_folded(out, 2, model);
     if (*checks && i->sample == 1) fprintf(out, "  %s: every access of the kernels\n", checks);

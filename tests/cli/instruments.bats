@@ -240,13 +240,13 @@ END
 # ---- errors --------------------------------------------------------------------------------------
 
 @test "options that need each other, or exclude each other" {
-    fails 2 "--tune is about times, and --counters, --predict, --memcheck and --racecheck take none" \
+    fails 2 "--tune is about times, and --counters, --predict, --memcheck, --racecheck and --trace take none" \
         ./lab4 --counters --tune
     fails 2 "--bench-only is about times" ./lab4 --memcheck --bench-only
     fails 2 "--runs is about times" ./lab4 --predict --runs 5
     fails 2 "--cold is about times" ./lab4 --cold --racecheck
     fails 2 "--model needs --counters or --predict" ./lab3 --model h200
-    fails 2 "--sample needs --counters, --predict, --memcheck or --racecheck" ./lab3 --sample 0.5
+    fails 2 "--sample needs --counters, --predict, --memcheck, --racecheck or --trace" ./lab3 --sample 0.5
     fails 2 "--sample 2: expected a share above 0, up to 1, as in 0.1" ./lab3 --counters --sample 2
 }
 

@@ -230,6 +230,27 @@ static void instrument_options(void **state)
     assert_false(options_sampled(&o));
 }
 
+static void trace_options(void **state)
+{
+    (void)state;
+    options o = parsed("");
+    assert_null(o.trace_path);
+    o = parsed("--trace page.html");
+    assert_string_equal(o.trace_path, "page.html");
+    assert_int_equal(o.instruments, INSTRUMENT_TRACE);
+    assert_int_equal(o.rivals, RIVALS_NONE);
+    assert_int_equal(o.pick, TRACE_GIVEN);
+    assert_true(o.trace_block == -1 && o.trace_warp == -1);
+    o = parsed("--trace page.html --vs lab2 --trace-block 7 --trace-warp 3 --racecheck");
+    assert_int_equal(o.instruments, INSTRUMENT_TRACE | INSTRUMENT_RACECHECK);
+    assert_true(o.rivals == RIVALS_LAB && o.rival_lab == 2);
+    assert_true(o.trace_block == 7 && o.trace_warp == 3);
+    /* A later lab, which another program holds. */
+    assert_int_equal(parsed("--trace page.html --vs lab3").rival_lab, 3);
+    assert_int_equal(parsed("--trace p.html --trace-warp worst").pick, TRACE_WORST);
+    assert_int_equal(parsed("--trace p.html --trace-warp longest").pick, TRACE_LONGEST);
+}
+
 /* ---- what is refused ------------------------------------------------------------------------- */
 
 static void unknown_options(void **state)
@@ -323,6 +344,25 @@ static void bad_rivals(void **state)
     assert_refuses("--vs cusparse", "--vs cusparse: choose best, default, dense, none or labK");
 }
 
+static void bad_traces(void **state)
+{
+    (void)state;
+    assert_refuses("--trace -", "--trace -: a page goes to a file, as in trace.html");
+    assert_refuses("--trace p.html --vs best", "--trace shows one kernel, or two with --vs labK");
+    assert_refuses("--trace-block 1", "--trace-block and --trace-warp need --trace FILE");
+    assert_refuses("--trace-warp worst", "--trace-block and --trace-warp need --trace FILE");
+    assert_refuses("--trace p.html --trace-block -1",
+                   "--trace-block -1: expected the number of a block, from 0");
+    assert_refuses("--trace p.html --trace-warp 32",
+                   "--trace-warp 32: expected the number of a warp in its block, 0 to 31, worst or "
+                   "longest");
+    assert_refuses("--trace p.html --trace-warp worst --trace-block 2",
+                   "--trace-warp worst and longest look at all blocks: leave --trace-block out");
+    assert_refuses("--trace p.html --sweep",
+                   "--trace shows one setting: choose it with --set instead of --sweep");
+    assert_refuses("--trace p.html x 1,2", "--trace shows one N: got '1,2'");
+}
+
 static void bad_settings(void **state)
 {
     (void)state;
@@ -359,18 +399,20 @@ static void contradictions(void **state)
         char line[40], message[120];
         snprintf(line, sizeof line, "%s --counters", about_times[i]);
         snprintf(message, sizeof message,
-                 "%.*s is about times, and --counters, --predict, --memcheck and --racecheck take "
+                 "%.*s is about times, and --counters, --predict, --memcheck, --racecheck and "
+                 "--trace take "
                  "none",
                  (int)strcspn(about_times[i], " "), about_times[i]);
         assert_refuses(line, message);
     }
-    assert_refuses("-ru 5 --seed 3 --racecheck",
-                   "--runs is about times, and --counters, --predict, --memcheck and --racecheck "
-                   "take none");
+    assert_refuses(
+        "-ru 5 --seed 3 --racecheck",
+        "--runs is about times, and --counters, --predict, --memcheck, --racecheck and --trace "
+        "take none");
     assert_refuses("--model h200", "--model needs --counters or --predict");
     assert_refuses("--memcheck --model h200", "--model needs --counters or --predict");
     assert_refuses("--sample 0.5",
-                   "--sample needs --counters, --predict, --memcheck or --racecheck");
+                   "--sample needs --counters, --predict, --memcheck, --racecheck or --trace");
 }
 
 /* ---- the texts ------------------------------------------------------------------------------- */
@@ -431,6 +473,9 @@ static void help_names_everything(void **state)
         "  --racecheck ",
         "  --model GPU ",
         "  --sample F ",
+        "  --trace FILE ",
+        "  --trace-block B ",
+        "  --trace-warp W ",
         "  --csv FILE ",
         "  --json FILE ",
         "  --data-dir DIR ",
@@ -458,12 +503,14 @@ int main(void)
         cmocka_unit_test(rivals),
         cmocka_unit_test(settings),
         cmocka_unit_test(instrument_options),
+        cmocka_unit_test(trace_options),
         cmocka_unit_test(unknown_options),
         cmocka_unit_test(missing_and_unwanted_values),
         cmocka_unit_test(bad_numbers),
         cmocka_unit_test(bad_samples),
         cmocka_unit_test(bad_widths),
         cmocka_unit_test(bad_rivals),
+        cmocka_unit_test(bad_traces),
         cmocka_unit_test(bad_settings),
         cmocka_unit_test(contradictions),
         cmocka_unit_test(flags_column),
