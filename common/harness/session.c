@@ -324,7 +324,7 @@ static void write_trace(session *s, int width)
     const options *const o = s->options;
     const trace_subject about = {o->operation->width, width, s->program, o->rivals == RIVALS_LAB};
     enum status status = trace_write(o->trace_path, &about, s->group, s->num_group, &error);
-    /* What kept a kernel from being launched has been said. */
+    /* The reason why no kernel was launched has been said. */
     if (status == STATUS_SKIPPED && s->worst != STATUS_OK) return;
     if (status != STATUS_OK)
         complain(s, status == STATUS_SKIPPED ? STATUS_RUNTIME : status, &error);

@@ -50,7 +50,7 @@ struct block_record {
     uintptr_t shared_begin, static_begin, static_bytes;
 };
 
-/* What is kept of the launches of one kernel. */
+/* The recording of one kernel so far, from all its launches. */
 struct kept_kernel {
     recording shown; /* without its arrays and lists */
     block_record block;

@@ -10,7 +10,7 @@
 
 #include "results/row.h"
 
-/* What the page's heading says, beside the rows. */
+/* Facts for the page's heading that no row holds. */
 typedef struct trace_subject {
     const char *width_name; /* "N" */
     int width;
