@@ -16,11 +16,33 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Whether a flag only says how a row was measured, or fixes a setting: the tuning says what ran. */
+static bool is_of_measuring(const char *flag, const char *tuning)
+{
+    static const char *const MEASURING = "sweep bench-only check-only";
+    const size_t name = strcspn(flag, "=");
+    if (is_among(flag, MEASURING, ' ') || starts_with(flag, "runs=")) return true;
+    size_t count;
+    char **word = parts_of(tuning, ' ', &count);
+    for (size_t i = 0; flag[name] && i < count; i++)
+        if (starts_with(word[i], text("%.*s=", (int)name, flag))) return true;
+    return false;
+}
+
+/* All that a rule's row and those of a sweep have in common: "arxiv N=32", and what is not usual: the precision, a
+ * cold L2, another seed, flags that make it another problem, as HEADS=4 does. */
 static char *case_of(row_of r)
 {
-    const char *precision = get(r, "precision");
-    return text("%s %s=%s%s%s", get(r, "dataset"), width_name(operation_of(r)), get(r, "N"),
-                strcmp(precision, "fp32") ? " " : "", strcmp(precision, "fp32") ? precision : "");
+    const char *precision = get(r, "precision"), *seed = get_or(r, "seed", "1");
+    char *name = text("%s %s=%s", get(r, "dataset"), width_name(operation_of(r)), get(r, "N"));
+    if (strcmp(precision, "fp32")) name = text("%s %s", name, precision);
+    if (strcmp(get(r, "l2"), "warm")) name = text("%s %s", name, get(r, "l2"));
+    if (strcmp(seed, "1")) name = text("%s seed=%s", name, seed);
+    size_t count;
+    char **flag = parts_of(get(r, "flags"), ';', &count);
+    for (size_t i = 0; i < count; i++)
+        if (!is_of_measuring(flag[i], get(r, "tuning"))) name = text("%s %s", name, flag[i]);
+    return name;
 }
 
 choices choices_read(const char *rule, const char *sweep, int lab)

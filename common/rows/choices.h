@@ -6,7 +6,7 @@
 
 #include "rows/rows.h"
 
-/* By case, "arxiv N=32": what the rule chose and the fastest setting, each with its time in ms. */
+/* By case, "arxiv N=32" or "arxiv N=32 fp16 cold": what the rule chose and the fastest setting, each with its time in ms. */
 typedef struct choices {
     texts rule, best;
     numbers rule_ms, best_ms;

@@ -189,6 +189,38 @@ static void a_rule_beside_an_oracle(void **state)
     assert_true(choices_share(&c, "b N=32") == 0);
 }
 
+/* The same row, measured with a cold L2. */
+static const char *cold(const char *row)
+{
+    const char *warm = strstr(row, ",warm,");
+    return text("%.*s,cold,%s", (int)(warm - row), row, warm + strlen(",warm,"));
+}
+
+static void a_case_has_its_flags_and_its_L2(void **state)
+{
+    (void)state;
+    const char *own = ROW("spmm", "99", "open", "a", "KERNEL=split D=2", "", "5", "ok");
+    const char *rule =
+        file_of("case_rule",
+                text("%s%s%s%s", HEADER, own, cold(own),
+                     ROW("spmm", "99", "open", "a", "KERNEL=split D=2", "HEADS=4", "50", "ok")));
+    const char *warm =
+        ROW("spmm", "5", "split", "a", "D=1", "bench-only;sweep;runs=50;D=1", "4", "ok");
+    const char *other = ROW("spmm", "5", "split", "a", "D=1", "sweep;HEADS=4", "40", "ok");
+    const char *fast = ROW("spmm", "5", "split", "a", "D=4", "sweep;D=1", "1", "ok");
+    const char *tuned = ROW("spmm", "5", "split", "a", "D=8", "sweep;sample=0.5", "0.5", "ok");
+    const char *sweep =
+        file_of("case_sweep", text("%s%s%s%s%s", HEADER, warm, other, cold(fast), tuned));
+    const choices c = choices_read(rule, sweep, 99);
+    assert_int_equal(c.rule.key.count, 3);
+    /* Flags of measuring and settings that the tuning names are no other case. */
+    assert_float_equal(choices_share(&c, "a N=32"), 0.8, 1e-12);
+    assert_float_equal(choices_share(&c, "a N=32 cold"), 0.2, 1e-12);
+    assert_float_equal(choices_share(&c, "a N=32 HEADS=4"), 0.8, 1e-12);
+    assert_string_equal(texts_find(&c.best, "a N=32"), "KERNEL=split D=1");
+    assert_string_equal(texts_find(&c.best, "a N=32 cold"), "KERNEL=split D=4");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -200,6 +232,7 @@ int main(void)
         cmocka_unit_test(what_is_no_file_of_rows_is_refused),
         cmocka_unit_test(who_took_how_long),
         cmocka_unit_test(a_rule_beside_an_oracle),
+        cmocka_unit_test(a_case_has_its_flags_and_its_L2),
     };
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
 }
