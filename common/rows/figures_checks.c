@@ -30,7 +30,7 @@ static int wider(const char *precision)
 
 /* The worst error of each lab and library over the bound, over all rows, as bars:
  * bar PLACE VALUE LABEL TEXT IS_VENDOR. */
-void error_bars(figure *g)
+void figure_error(figure *g)
 {
     static const char *const PRECISIONS[] = {"fp32", "TF32", "fp16", "bf16"};
     const rows_taken rows = take_all(g, "spmm*.csv", (wanted){.status = "ok"});
@@ -82,8 +82,8 @@ void error_bars(figure *g)
     }
 }
 
-/* Measured over estimated time, row by row: points are pairs, "estimated measured". */
-void predictions(figure *g)
+/* Measured against estimated time, row by row; and the mean of their ratios, with those within a factor of 2. */
+void figure_predictions(figure *g)
 {
     const rows_taken rows = take_rows(g, "predictions.csv", (wanted){.N = NULL});
     names labs = {0};
@@ -101,8 +101,7 @@ void predictions(figure *g)
             const row_of r = rows.row[i];
             if (strcmp(get(r, "lab"), labs.name[l])) continue;
             const double estimated = number(r, "predicted_ms"), measured = number(r, "measured_ms");
-            print_point("estimated", labs.name[l], text("%ld", i), estimated);
-            print_point("measured", labs.name[l], text("%ld", i), measured);
+            print_point("times", labs.name[l], text("%.17g", estimated), measured);
             mean_add(&m, measured / estimated);
             near += measured / estimated >= 0.5 && measured / estimated <= 2;
         }
@@ -142,8 +141,8 @@ static double longest_warp(row_of r)
     return number(r, "warp_imbalance");
 }
 
-/* What the CPU backend counted of the labs' kernels, graph by graph. A panel is a counter and a width. */
-void counters(figure *g)
+/* Counters of the labs' kernels by the CPU backend, graph by graph. A panel is a counter and a width. */
+void figure_counters(figure *g)
 {
     static const struct {
         const char *name;
@@ -237,7 +236,7 @@ static lengths *lengths_read(const char *path)
 
 /* How long the rows of the 13 graphs are: of each the share of rows with at least so many nonzeros. The label of a
  * graph is the law of its lengths. */
-void row_lengths(figure *g)
+void figure_row_lengths(figure *g)
 {
     const char *folder = text("%s/../datasets", home_of(g));
     const char *path = text("%s/registry.tsv", folder);

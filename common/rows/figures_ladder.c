@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* Each lab over the vendor's best, graph by graph. */
-void speedups(figure *g)
+void figure_speedups(figure *g)
 {
     static const char *const WIDTHS[] = {"32", "256"};
     for (int w = 0; w < 2; w++) {
@@ -22,7 +22,7 @@ void speedups(figure *g)
 }
 
 /* Labs 1 to 5 over the vendor's default and best, beside the published speedups. */
-void published_course(figure *g)
+void figure_published_course(figure *g)
 {
     static const char *const WIDTHS[] = {"32", "256"}, *const EXPERIMENTS[] = {"E1.7", "E1.8"};
     static const char *const OVER[] = {"default", "best"};
@@ -53,7 +53,7 @@ void published_course(figure *g)
 }
 
 /* Time over the gather limit, graph by graph: one over the share that the harness wrote (common/results/bound.h). */
-void gather_limit(figure *g)
+void figure_gather_limit(figure *g)
 {
     static const char *const WIDTHS[] = {"32", "256"}, *const WHO[] = {"best", "5", "11", "99"};
     for (int w = 0; w < 2; w++) {
@@ -83,7 +83,7 @@ void gather_limit(figure *g)
 
 /* The cost of preparing on the graphs, and the products until it is earned back from the vendor's best. Labs whose
  * median is below LITTLE_MS are named alone. */
-void prepare(figure *g)
+void figure_prepare(figure *g)
 {
     static const double LITTLE_MS = 0.02;
     const rows_taken rows = take_rows(g, "spmm.csv", (wanted){.plain = true});
@@ -130,7 +130,7 @@ void prepare(figure *g)
 
 /* Labs 1 to 3, from a thread a row to a warp a row, beside the published pair of kernels: times, and how many times as
  * fast each is as a thread a row on that GPU. */
-void reference_and_warp(figure *g)
+void figure_reference_and_warp(figure *g)
 {
     static const char *const LABS[] = {"1", "2", "3"}, *const KERNELS[] = {"ref", "opt1"};
     const rows_taken rows = take_rows(
@@ -172,13 +172,12 @@ static row_of fastest_layer(const figure *g)
     return fastest;
 }
 
-/* Prints each problem of these rows: x, flop a compulsory byte; the gather limit, as the harness wrote its share; the
- * rate of each lab and of the vendor's best; and the lowest of all rates. */
+/* Prints rates on each problem of these rows, at its flop a compulsory byte: the gather limit, as the harness wrote its
+ * share; those of each lab and of the vendor's best; and the lowest of all. A `graph` has the problem's label by its place. */
 static void print_rates(const char *panel, const rows_taken *rows)
 {
     const times t = times_of(rows, NULL);
     numbers flops = {0}, x = {0}, limit = {0};
-    print_graphs(panel, &t);
     for (long i = 0; i < rows->count; i++) {
         const row_of r = rows->row[i];
         const char *dataset = get(r, "dataset");
@@ -191,22 +190,23 @@ static void print_rates(const char *panel, const rows_taken *rows)
     }
     for (long i = 0; i < flops.key.count; i++) {
         const char *problem = flops.key.name[i];
+        const char *at = text("%.17g", x.value[i]);
         double slowest = 0;
         for (long w = 0; w < t.who.count; w++) {
             const double *ms = ms_of(&t, t.who.name[w], problem);
             if (ms && *ms > slowest) slowest = *ms;
         }
-        print_point(panel, "x", problem, x.value[i]);
         if (numbers_find(&limit, problem))
-            print_point(panel, "gather limit", problem, *numbers_find(&limit, problem));
-        if (slowest) print_point(panel, "lowest", problem, flops.value[i] / slowest);
+            print_point(panel, "gather_limit", at, *numbers_find(&limit, problem));
+        if (slowest) print_point(panel, "lowest", at, flops.value[i] / slowest);
+        fprintf(out, "graph\t%s\t%s\t%s\n", panel, at, texts_find(&t.label, problem));
     }
     need_time(&t, "best");
     for (int lab = 0, more = true; more;) {
         const char *who = lab ? text("%d", lab) : "best";
         for (long i = 0; i < flops.key.count; i++) {
             const double *ms = ms_of(&t, who, flops.key.name[i]);
-            if (ms) print_point(panel, who, flops.key.name[i], flops.value[i] / *ms);
+            if (ms) print_point(panel, who, text("%.17g", x.value[i]), flops.value[i] / *ms);
         }
         more = (lab = next_lab(&t, lab)) != 0;
     }
@@ -214,13 +214,13 @@ static void print_rates(const char *panel, const rows_taken *rows)
 
 /* The ceilings of the machine, and where labs stand below them: on the real graphs, and on the layer of a recurrent
  * network on which lab 99 has the highest rate. */
-void roofline(figure *g)
+void figure_roofline(figure *g)
 {
     static const char *const LIMITS[] = {"fp32_gflops", "copy_gbs", "l2_read_gbs"};
     const numbers limits = read_limits(g);
     for (int i = 0; i < 3; i++) {
         const double *limit = numbers_find(&limits, LIMITS[i]);
-        if (limit) print_point("limits", "limits", LIMITS[i], *limit);
+        if (limit) print_point("limits", LIMITS[i], LIMITS[i], *limit);
     }
     wanted graphs = {
         .N = "32", .plain = true, .origin = "real", .datasets = pair_of("arxiv", "ddi")};

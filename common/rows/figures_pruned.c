@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* The RNN problems, width by width: labs over the vendor's best and default algorithm. */
-void rnn(figure *g)
+void figure_rnn(figure *g)
 {
     static const char *const LABS[] = {"5", "6", "7", "12", "21", "99"}, *const OVER[] = {
                                                                              "best", "default"};
@@ -41,7 +41,7 @@ void rnn(figure *g)
 }
 
 /* Prints fp16's gain on the RNN problems: labs over the vendor's best in fp16, and over the fastest lab in fp32. */
-void precision(figure *g)
+void figure_precision(figure *g)
 {
     static const char *const LABS[] = {"8", "21", "99"};
     const rows_taken wide = take_rows(g, "spmm-rnn.csv", (wanted){.plain = true});
@@ -82,7 +82,7 @@ void precision(figure *g)
 
 /* Labs 9 and 20 on pruned weights of language models over the fastest dense product of the same file: panels by
  * width, lines by contender and per cent of zeros. */
-void dense(figure *g)
+void figure_dense(figure *g)
 {
     static const char *const KERNELS[] = {"bitmap_fp16", "lane_major_fp16"};
     const rows_taken rows =
@@ -177,7 +177,7 @@ static char *crossing(const line *own, const line *other, place *at)
     return text("%.0f %%", at->x);
 }
 
-void sparsity(figure *g)
+void figure_sparsity(figure *g)
 {
     static const char *const DENSE[][2] = {{"TF32", "cuBLAS SGEMM TF32"}, {"fp32", "cuBLAS SGEMM"}};
     static const char *const SHOWN[] = {"fp32", "TF32"};
@@ -232,7 +232,7 @@ void sparsity(figure *g)
 }
 
 /* Throughput on pruned layers, in TFLOP/s: layers by their nonzeros, those without any left out. */
-void dlmc(figure *g)
+void figure_dlmc(figure *g)
 {
     static const char *const WHO[] = {"5", "6", "7", "99", "best"};
     const rows_taken rows = take_rows(g, "spmm-dlmc.csv", (wanted){.plain = true});
@@ -293,7 +293,7 @@ void dlmc(figure *g)
 
 /* Lab 9's first kernel: time against the blocks that share a row of groups, and the fastest dense product. A line is a
  * matrix and a width. */
-void lab9_split(figure *g)
+void figure_lab9_split(figure *g)
 {
     const rows_taken rows =
         take_rows(g, "spmm-lab9-split.csv", (wanted){.contender = "bitmap_fp16"});
@@ -336,9 +336,9 @@ void lab9_split(figure *g)
     }
 }
 
-/* What formats for pruned 16-bit weights take, and what that allows a product: formulas (common/ops/storage.c), of no
- * device. */
-void storage(figure *g)
+/* Bytes of formats for pruned 16-bit weights, and the flops a byte that they allow a product: formulas
+ * (common/ops/storage.c), of no device. */
+void figure_storage(figure *g)
 {
     static const struct {
         const char *name, *label;
@@ -356,14 +356,14 @@ void storage(figure *g)
     if (!t->count) refuse(STATUS_DATASET, "no rows of any kind in %s", path);
     for (size_t f = 0; f < sizeof FORMATS / sizeof *FORMATS; f++) {
         double even = 0;
-        for (long row = 0; row < t->count; row++) {
-            const row_of r = {t, row};
-            if (strcmp(get(r, "format"), FORMATS[f].name)) continue;
-            if (!even) even = 100 * number(r, "break_even_sparsity");
-            for (int c = 0; c < 2; c++)
+        for (int c = 0; c < 2; c++)
+            for (long row = 0; row < t->count; row++) {
+                const row_of r = {t, row};
+                if (strcmp(get(r, "format"), FORMATS[f].name)) continue;
+                even = 100 * number(r, "break_even_sparsity"); /* the same in all rows */
                 print_point(COLUMNS[c], FORMATS[f].name, text("%.17g", 100 * number(r, "sparsity")),
                             number(r, COLUMNS[c]));
-        }
+            }
         if (even > 0) print_point("even", FORMATS[f].name, text("%.17g", even), 1);
         fprintf(out, "word\t%s\t%s%s\n", FORMATS[f].name, FORMATS[f].label,
                 even > 0 ? text(": %.1f %%", even) : "");

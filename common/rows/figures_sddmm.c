@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* SDDMM over SpMM of the same width, graph by graph. */
-void sddmm_beside_spmm(figure *g)
+void figure_sddmm_beside_spmm(figure *g)
 {
     static const char *const WHO[] = {"best", "31", "32", "33", "99"};
     const rows_taken sddmm = take_rows(g, "sddmm.csv", (wanted){.plain = true});
@@ -29,9 +29,49 @@ void sddmm_beside_spmm(figure *g)
         refuse(STATUS_DATASET, "no width that both sddmm.csv and spmm-beside-sddmm.csv have");
 }
 
-/* SDDMM and density: the fastest lab of each problem, and one layer's times against its zeros. A problem's name
- * is "K DATASET". */
-void sddmm_density(figure *g)
+/* Prints each problem "K KEY DATASET" among those of the lab that wins it: K and density. Problems of one K and nearly
+ * one density would hide each other, so they stand above and below K. */
+static void print_winners(const numbers *winner, const numbers *density)
+{
+    static const double ASIDE = 1.06;
+    names labs = {0}, widths = {0};
+    for (long i = 0; i < winner->key.count; i++) {
+        names_add(&labs, digits(winner->value[i]));
+        names_add(&widths, key_part(winner->key.name[i], 0));
+    }
+    char **lab = names_in_order(&labs), **K = names_in_order(&widths);
+    sort_by_number(lab, labs.count);
+    sort_by_number(K, widths.count);
+    for (long w = 0; w < widths.count; w++)
+        fprintf(out, "graph\tK\t%s\t%s\n", K[w], K[w]);
+    numbers alike = {0},
+            shown = {0}; /* problems of one place, and those of them that were printed */
+    char **group = calloc((size_t)winner->key.count, sizeof *group);
+    double *height = calloc((size_t)winner->key.count, sizeof *height);
+    if (!group || !height) refuse(STATUS_MEMORY, "out of memory");
+    for (long i = 0; i < winner->key.count; i++) {
+        group[i] = text("%s" KEY "%.2g", key_part(winner->key.name[i], 0), density->value[i]);
+        ++*numbers_at(&alike, group[i], 0);
+    }
+    for (long i = 0; i < winner->key.count; i++) {
+        const double before = (*numbers_at(&shown, group[i], 0))++;
+        const double steps = before - (*numbers_find(&alike, group[i]) - 1) / 2;
+        height[i] = atoi(key_part(winner->key.name[i], 0)) * pow(ASIDE, steps);
+    }
+    for (long l = 0; l < labs.count; l++) {
+        long won = 0;
+        for (long i = 0; i < winner->key.count; i++) {
+            if (winner->value[i] != atoi(lab[l])) continue;
+            print_point("winners", lab[l], text("%.17g", height[i]), density->value[i]);
+            won++;
+        }
+        fprintf(out, "word\twinners %s\tlab %s: %ld of %ld\n", lab[l], lab[l], won,
+                winner->key.count);
+    }
+}
+
+/* SDDMM and density: the fastest lab of each problem, and one layer's times against its zeros. */
+void figure_sddmm_density(figure *g)
 {
     static const char *const FILES[] = {"sddmm.csv", "sddmm-rnn.csv", "sddmm-sparsity.csv",
                                         "sddmm-dlmc-like.csv"};
@@ -57,17 +97,7 @@ void sddmm_density(figure *g)
     if (!fastest.key.count)
         refuse(STATUS_DATASET, "no times of labs in sddmm.csv, sddmm-rnn.csv, sddmm-sparsity.csv, "
                                "sddmm-dlmc-like.csv");
-    for (long i = 0; i < fastest.key.count; i++)
-        print_point(
-            "winners", text("%.0f", winner.value[i]),
-            text("%s %s", key_part(fastest.key.name[i], 0), key_part(fastest.key.name[i], 1)),
-            density.value[i]);
-    for (long i = 0; i < fastest.key.count;
-         i++) /* in the order of the rows, for points that hide each other */
-        print_point(
-            "problems", "density",
-            text("%s %s", key_part(fastest.key.name[i], 0), key_part(fastest.key.name[i], 1)),
-            density.value[i]);
+    print_winners(&winner, &density);
 
     const rows_taken rows = take_rows(g, "sddmm-sparsity.csv", plain);
     const times t = times_of(&rows, NULL);

@@ -9,23 +9,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Shares of the fastest one's speed that the rule of lab 99 reaches, case by case. */
-static void print_shares(const char *line, const names *cases, const double *share)
+/* Prints shares of the fastest one's speed, in per cent, that the rule of lab 99 reaches: a line of the figure, with its
+ * label, and a point a case. */
+static void print_shares(long line, const char *label, const names *cases, const double *share)
 {
     mean m = {0};
     long worst = 0;
+    const char *series = text("%ld", line);
+    if (!cases->count) return;
+    fprintf(out, "graph\tlines\t%s\t%s\n", series, label);
     for (long i = 0; i < cases->count; i++) {
-        print_point(line, "share", cases->name[i], share[i]);
-        mean_add(&m, share[i]);
+        print_point("share", series, cases->name[i], 100 * share[i]);
+        mean_add(&m, 100 * share[i]);
         if (share[i] < share[worst]) worst = i;
     }
-    if (!cases->count) return;
-    print_mean(line, "share", &m);
-    print_point(line, "worst", cases->name[worst], share[worst]);
+    print_mean("share", series, &m);
+    const char *name = cases->name[worst], *N = strstr(name, " N=") + strlen(" N=");
+    const int letters = (int)(N - name - (long)strlen(" N="));
+    const bool is_long = letters > 26;
+    fprintf(out, "word\t%s\t%.1f %% over %ld; worst %.1f %%,\\n%.*s%s, N = %s\n", series,
+            mean_of(&m), cases->count, 100 * share[worst], is_long ? 24 : letters, name,
+            is_long ? ".." : "", N);
 }
 
 /* Prints the rule's choice, beside the fastest setting of a sweep and beside the fastest of all labs. */
-void choice(figure *g)
+void figure_choice(figure *g)
 {
     static const char *const SETS[][2] = {{"graphs", "spmm.csv"},
                                           {"RNN", "spmm-rnn.csv"},
@@ -36,7 +44,7 @@ void choice(figure *g)
                  labs = {.labs = "+", .plain = true};
     const char *spmm = text("%s/spmm.csv", g->folder),
                *sweep = text("%s/spmm-graphs-sweep.csv", g->folder);
-    bool shown = false;
+    long shown = 0;
     if (is_readable(spmm) && is_readable(sweep) && find_rows(g, "spmm.csv", &rule).count &&
         find_rows(g, "spmm-graphs-sweep.csv", &any).count) {
         const choices c = choices_read(spmm, sweep, 99);
@@ -47,8 +55,8 @@ void choice(figure *g)
             const double own = choices_share(&c, c.rule.key.name[i]);
             if (own) share[names_add(&cases, c.rule.key.name[i])] = own;
         }
-        print_shares("settings tried,\\ngraphs", &cases, share);
-        shown = cases.count;
+        print_shares(shown, "settings tried,\\ngraphs", &cases, share);
+        shown += cases.count > 0;
     }
     for (size_t i = 0; i < sizeof SETS / sizeof *SETS; i++) {
         const rows_taken rows = find_rows(g, SETS[i][1], &labs);
@@ -71,8 +79,8 @@ void choice(figure *g)
                         fastest / *own;
             }
         }
-        print_shares(text("fastest lab,\\n%s", SETS[i][0]), &cases, share);
-        shown = shown || cases.count;
+        print_shares(shown, text("fastest lab,\\n%s", SETS[i][0]), &cases, share);
+        shown += cases.count > 0;
     }
     if (!shown) refuse(STATUS_DATASET, "no rows of lab 99 in %s", g->folder);
 }
@@ -231,7 +239,7 @@ static void turn_knob(figure *g, const char *knob, const char *N, const char *ex
     for (long i = 0; i < count; i++) /* the names beside the lines, from below */
         print_point("ends", texts_find(&vendor.label, ends[i].name), text("%ld", i), ends[i].ms);
 
-    const char *const KERNELS[] = {"", kernel}, *const SERIES[] = {"fastest", "published kernel"};
+    const char *const KERNELS[] = {"", kernel}, *const SERIES[] = {"fastest", "kernel"};
     for (int k = 0; k < (alike ? 1 : 2); k++)
         for (long v = 0; v < values.count; v++) {
             mean m = {0};
@@ -257,7 +265,7 @@ static void turn_knob(figure *g, const char *knob, const char *N, const char *ex
         list =
             text("%s%s%.*s %s", list, s ? ", " : "", (int)name, setting[s], setting[s] + name + 1);
     }
-    fprintf(out, "word\tpublished kernel\tlab 5, %s\n", list);
+    fprintf(out, "word\tkernel\tlab 5, %s\n", list);
     fprintf(out, "word\taxis\t%s, N = %s\n", knob, N);
     fprintf(out, "word\tgraphs\t%s\n",
             graphs.count == 1 ? label : text("%ld graphs", graphs.count));
@@ -266,19 +274,19 @@ static void turn_knob(figure *g, const char *knob, const char *N, const char *ex
 }
 
 /* SPLIT, the most nonzeros that a warp takes of one row. */
-void split_size(figure *g)
+void figure_split_size(figure *g)
 {
     turn_knob(g, "SPLIT", "32", "E1.3", "D=1 C=1 LANES=32");
 }
 
 /* D, the tile of A in units of 32 nonzeros. */
-void batch_d(figure *g)
+void figure_batch_d(figure *g)
 {
     turn_knob(g, "D", "32", "E1.5", "SPLIT=128 C=1 LANES=32");
 }
 
 /* C, the columns of the output that a lane computes. */
-void columns_c(figure *g)
+void figure_columns_c(figure *g)
 {
     turn_knob(g, "C", "256", "E1.6", "SPLIT=128 D=2 LANES=32");
 }
@@ -302,9 +310,9 @@ static char *kernel_of(row_of r)
     return text("%s" KEY "%s", *name ? name : get(r, "contender"), *order ? order : "0");
 }
 
-/* What is left of a balanced matrix's throughput as row lengths vary, in per cent: a panel "LAB KERNEL" for each, a
+/* Throughput as row lengths vary, in per cent of that on a balanced matrix: a panel "LAB KERNEL" for each, a
  * line for each order of the rows. */
-void imbalance(figure *g)
+void figure_imbalance(figure *g)
 {
     const rows_taken rows = take_rows(g, "spmm-swizzle-cov.csv", (wanted){.status = "ok"});
     numbers most = {0};
@@ -339,7 +347,7 @@ void imbalance(figure *g)
 
 /* Kernels with and without the row swizzle on pruned layers: speed in per cent of the fastest of the layer. A panel
  * of `graph` is a layer, its places are matrices; a line is "LAB KERNEL ORDER", with its mean where all were tried. */
-void ablation(figure *g)
+void figure_ablation(figure *g)
 {
     const rows_taken rows = take_rows(g, "spmm-swizzle-ablation.csv", (wanted){.status = "ok"});
     numbers ms = {0};

@@ -5,7 +5,7 @@
  * lines of cells between tabs, of which the first says the kind:
  *
  *     graph   PANEL NAME LABEL             a place on an axis, in order: a dataset, as a rule
- *     point   PANEL SERIES NAME VALUE      one number of a line
+ *     point   PANEL SERIES NAME VALUE      one number of a line, whose points follow each other
  *     mean    PANEL SERIES VALUE AHEAD COUNT   its geometric mean, how many are above 1, of how many
  *     word    NAME TEXT                    what a legend or a title says; "\\n" begins a new line
  *     bar     PLACE VALUE LABEL TEXT IS_VENDOR   a bar from the top, and the words beside it
@@ -51,31 +51,31 @@ static const struct {
     const char *name;
     void (*run)(figure *g);
 } FIGURES[] = {
-    {"ablation", ablation},
-    {"batch_d", batch_d},
-    {"choice", choice},
-    {"columns_c", columns_c},
-    {"counters", counters},
-    {"dense", dense},
-    {"dlmc", dlmc},
-    {"error", error_bars},
-    {"gather_limit", gather_limit},
-    {"imbalance", imbalance},
-    {"lab9_split", lab9_split},
-    {"precision", precision},
-    {"predictions", predictions},
-    {"prepare", prepare},
-    {"published_course", published_course},
-    {"reference_and_warp", reference_and_warp},
-    {"rnn", rnn},
-    {"roofline", roofline},
-    {"row_lengths", row_lengths},
-    {"sddmm_beside_spmm", sddmm_beside_spmm},
-    {"sddmm_density", sddmm_density},
-    {"sparsity", sparsity},
-    {"speedups", speedups},
-    {"split_size", split_size},
-    {"storage", storage},
+    {"ablation", figure_ablation},
+    {"batch_d", figure_batch_d},
+    {"choice", figure_choice},
+    {"columns_c", figure_columns_c},
+    {"counters", figure_counters},
+    {"dense", figure_dense},
+    {"dlmc", figure_dlmc},
+    {"error", figure_error},
+    {"gather_limit", figure_gather_limit},
+    {"imbalance", figure_imbalance},
+    {"lab9_split", figure_lab9_split},
+    {"precision", figure_precision},
+    {"predictions", figure_predictions},
+    {"prepare", figure_prepare},
+    {"published_course", figure_published_course},
+    {"reference_and_warp", figure_reference_and_warp},
+    {"rnn", figure_rnn},
+    {"roofline", figure_roofline},
+    {"row_lengths", figure_row_lengths},
+    {"sddmm_beside_spmm", figure_sddmm_beside_spmm},
+    {"sddmm_density", figure_sddmm_density},
+    {"sparsity", figure_sparsity},
+    {"speedups", figure_speedups},
+    {"split_size", figure_split_size},
+    {"storage", figure_storage},
 };
 
 enum status run_series(const request *q)

@@ -15,35 +15,35 @@ typedef struct figure {
     names notes;                           /* further lines of the small print */
 } figure;
 
-void speedups(figure *g);
-void published_course(figure *g);
-void reference_and_warp(figure *g);
-void gather_limit(figure *g);
-void roofline(figure *g);
-void prepare(figure *g);
+void figure_speedups(figure *g);
+void figure_published_course(figure *g);
+void figure_reference_and_warp(figure *g);
+void figure_gather_limit(figure *g);
+void figure_roofline(figure *g);
+void figure_prepare(figure *g);
 
-void dense(figure *g);
-void dlmc(figure *g);
-void lab9_split(figure *g);
-void precision(figure *g);
-void rnn(figure *g);
-void sparsity(figure *g);
-void storage(figure *g);
+void figure_dense(figure *g);
+void figure_dlmc(figure *g);
+void figure_lab9_split(figure *g);
+void figure_precision(figure *g);
+void figure_rnn(figure *g);
+void figure_sparsity(figure *g);
+void figure_storage(figure *g);
 
-void sddmm_beside_spmm(figure *g);
-void sddmm_density(figure *g);
+void figure_sddmm_beside_spmm(figure *g);
+void figure_sddmm_density(figure *g);
 
-void ablation(figure *g);
-void batch_d(figure *g);
-void choice(figure *g);
-void columns_c(figure *g);
-void imbalance(figure *g);
-void split_size(figure *g);
+void figure_ablation(figure *g);
+void figure_batch_d(figure *g);
+void figure_choice(figure *g);
+void figure_columns_c(figure *g);
+void figure_imbalance(figure *g);
+void figure_split_size(figure *g);
 
-void counters(figure *g);
-void error_bars(figure *g);
-void predictions(figure *g);
-void row_lengths(figure *g);
+void figure_counters(figure *g);
+void figure_error(figure *g);
+void figure_predictions(figure *g);
+void figure_row_lengths(figure *g);
 
 /* ---- rows ------------------------------------------------------------------------------------- */
 

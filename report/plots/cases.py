@@ -1,51 +1,13 @@
 """What several figures of settings and speedups do alike."""
-import os
-
 import suite
 
-ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")  # of the checkout
-
-# Kernels by the name of their contender: whose each is, and what it is called.
-KERNELS = {name: (lab, f"lab {lab}: {name}") for lab, name in (
-    (5, "split_rows"), (6, "roma"), (7, "subwarp"), (11, "length_bins"), (12, "b_tiles"), (21, "row_fragments"))}
 # In which order lab 10 takes the rows: its setting SWIZZLE.
 ORDERS = {"0": "as they come", "1": "by length", "4096": "in windows of 4096"}
-
-
-def settings(row):
-    """{"WIDTH": "32", ...} of a row's tuning."""
-    return dict(word.split("=") for word in row["tuning"].split())
-
-
-def kernel(row):
-    """Which of KERNELS ran, and in which order of the rows: lab 10 runs those of labs 6 and 7."""
-    chosen = settings(row)
-    return chosen.get("KERNEL", row["contender"]), chosen.get("SWIZZLE", "0")
-
-
-def times(rows):
-    """suite.times of rows among which the vendor's are. Raises Missing where they are not."""
-    found = suite.times(rows)
-    if "best" not in found:
-        raise suite.Missing("no times of cuSPARSE's best among " + ", ".join(sorted(
-            {row[""].split(":")[0] for row in rows})))
-    return found
-
-
-def short(name):
-    """The name of a matrix, or as much of it as fits beside a bar."""
-    return name if len(name) <= 26 else name[:24] + ".."
 
 
 def said(mean):
     """A geometric mean of Data.mean, and in how many it is ahead."""
     return f"{mean[0]:.2f}, {mean[1]} of {mean[2]}"
-
-
-def summary(speedup):
-    """The geometric mean of {anything: speedup}, and in how many it is ahead."""
-    ahead = sum(ratio > 1 for ratio in speedup.values())
-    return f"{suite.geomean(speedup.values()):.2f}, {ahead} of {len(speedup)}"
 
 
 def line(lab, **more):
@@ -62,16 +24,9 @@ def mark_behind(ax, label):
     ax.set_ylim(low, high)
 
 
-def mark_published(ax, rows, what=""):
-    """A line across at each published figure of `rows`."""
-    for row in rows:
-        ax.axhline(row["value"], color="black", linewidth=0.8, linestyle=(0, (6, 3)), zorder=1,
-                   label=f"{suite.published_on([row])}: {row['value']:g}{what}")
-
-
-def legend_beside(ax, title, x=1.0):
-    """The legend of `ax` on its right, from `x` of its width on."""
-    ax.legend(title=title, alignment="left", fontsize=6.5, title_fontsize=7, loc="center left", bbox_to_anchor=(x, 0.5))
+def legend_beside(ax, title):
+    """The legend of `ax` on its right."""
+    ax.legend(title=title, alignment="left", fontsize=6.5, title_fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
 
 
 def rnn_places(names):

@@ -1,5 +1,7 @@
 #!/usr/bin/python3
-"""Labs 9 and 20 on pruned weights of language models against the fastest dense product of cuBLAS, shape by shape."""
+"""Labs 9 and 20 on pruned weights of language models against the fastest dense product of cuBLAS, shape by shape.
+
+Drawn by matplotlib: panels of points, boxes with quartiles and numbers share one axis and one legend."""
 import suite
 from suite import plt
 from cases import mark_behind

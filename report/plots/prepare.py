@@ -1,5 +1,7 @@
 #!/usr/bin/python3
-"""What preparing a matrix costs, and how many products it takes until that is earned back from cuSPARSE's best."""
+"""What preparing a matrix costs, and how many products it takes until that is earned back from cuSPARSE's best.
+
+Drawn by matplotlib: four panels share axes by row and by column."""
 import suite
 from suite import plt
 

@@ -1,5 +1,7 @@
 #!/usr/bin/python3
-"""Labs 1 to 5 beside the course report they come from: speedups over cuSPARSE, here and as published (E1.7, E1.8)."""
+"""Labs 1 to 5 beside the course report they come from: speedups over cuSPARSE, here and as published (E1.7, E1.8).
+
+Drawn by matplotlib: four panels share axes by row and by column."""
 import dots
 import suite
 from suite import plt

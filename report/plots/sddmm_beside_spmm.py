@@ -1,5 +1,7 @@
 #!/usr/bin/python3
-"""SDDMM beside SpMM: the time of K dot products' features over that of as many columns, graph by graph."""
+"""SDDMM beside SpMM: the time of K dot products' features over that of as many columns, graph by graph.
+
+Drawn by matplotlib: four panels share axes and one legend."""
 import dots
 import suite
 from suite import plt

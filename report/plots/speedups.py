@@ -1,5 +1,7 @@
 #!/usr/bin/python3
-"""Each lab's speedup over the best cuSPARSE algorithm, graph by graph, and the geometric mean."""
+"""Each lab's speedup over the best cuSPARSE algorithm, graph by graph, and the geometric mean.
+
+Drawn by matplotlib: each row of panels is one axis, cut into two scales."""
 import dots
 import suite
 from suite import plt

@@ -1,11 +1,10 @@
-"""What all figures share: colours, rows (of measured.py), and the lines that say where the numbers come from.
+"""What figures drawn by matplotlib share: colours, the numbers that `rows` computed, the lines that say where they come from.
 
-A figure is an executable file of this folder, NAME.py: it defines `draw(data)`, which returns a matplotlib
-figure, and ends with `suite.drawn(draw)`. Its numbers are computed by `rows series NAME` (common/rows/series.c). Older
-ones read rows themselves: `draw(results)` and `suite.main(draw)`. `make plots PLOT=NAME` makes one, `make plots` all.
+A figure is an executable file of this folder, NAME.py or NAME.gp (those share suite.gp). NAME.py defines `draw(data)`,
+which returns a matplotlib figure, and ends with `suite.drawn(draw)`. Its numbers are computed by `rows series NAME`
+(common/rows/series.c); it computes nothing but where things stand on the page. gnuplot draws what has one or two panels.
 """
 
-import csv
 import os
 import sys
 import tempfile
@@ -30,20 +29,14 @@ matplotlib.rcParams.update({
 
 import matplotlib.pyplot as plt  # noqa: E402 (the backend comes first)
 
-from measured import (  # noqa: E402, F401 (figures know this module alone)
-    PLAIN, Malformed, Missing, Results, geomean, names, number, published_on, ratios, time_of, times)
-
 WIDTH = 7.0  # of a figure, inches: a page's text width
 
-# A lab has one colour and one marker in all figures. Along the ladder of an operation colours go from light to dark,
-# so they keep their order in grey and for the colour-blind (viridis); markers tell neighbours apart.
-LABS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 20, 21, 99]
-SDDMM_LABS = [30, 31, 32, 33, 99]
-LADDERS = (SDDMM_LABS, LABS)
-MARKERS = {**dict(zip(SDDMM_LABS, "os^D*")), **dict(zip(LABS, "os^Dv<>phXP8HdosD*"))}
-_colours = matplotlib.colormaps["viridis_r"]
-COLOURS = {lab: _colours(0.08 + 0.92 * i / (len(ladder) - 1)) for ladder in LADDERS for i, lab in enumerate(ladder)}
-VENDOR = {"color": "white", "edgecolor": "black", "hatch": "////", "linewidth": 0.5}  # bars of a vendor's
+# A lab has one colour and one marker in all figures, gnuplot's included: looks.tsv says which.
+with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "looks.tsv"), encoding="utf-8") as _stream:
+    _looks = [line.split() for line in _stream if not line.startswith("#")]
+LABS = [int(lab) for lab, *_ in _looks]
+COLOURS = {int(lab): colour for lab, colour, *_ in _looks}
+MARKERS = {int(lab): marker for lab, _, marker, _ in _looks}
 PUBLISHED = {"color": "white", "edgecolor": "black", "hatch": "xxxx", "linewidth": 0.5}  # bars of published figures
 VENDOR_DOT = {"marker": "+", "color": "black", "markersize": 7, "linestyle": "none"}
 PUBLISHED_DOT = {"marker": "d", "color": "black", "markerfacecolor": "none", "markeredgewidth": 0.8, "markersize": 5,
@@ -54,14 +47,13 @@ VENDOR_WINS = "#ececec"  # the ground of where a vendor's library is ahead
 def dot(lab):
     """How a lab's points are drawn: arguments of Axes.plot. Earlier labs lie on top, as their markers are slimmer."""
     return {"marker": MARKERS[lab], "color": COLOURS[lab], "markeredgecolor": "black", "markeredgewidth": 0.3,
-            "markersize": 7 if MARKERS[lab] == "*" else 5, "linestyle": "none", "zorder": 2.5 - lab / 100,
+            "markersize": 8 if lab == 99 else 5, "linestyle": "none", "zorder": 2.5 - lab / 100,
             "label": f"lab {lab}"}
 
 
 def side(lab):
     """-1 or 1, alternating along the ladder: where a lab's point goes that would hide its neighbour's."""
-    ladder = LABS if lab in LABS else SDDMM_LABS
-    return -1 if ladder.index(lab) % 2 else 1
+    return -1 if LABS.index(lab) % 2 else 1
 
 
 def plain_ticks(axis, *digits):
@@ -97,27 +89,9 @@ def save(figure, stem, origin):
             raise
 
 
-def main(draw, measured_by="make bench PLAN=full"):
-    """Makes the figure of the calling file, whose rows the command `measured_by` measures. Exit status: 0 made,
-    2 usage, 3 rows are missing or malformed, 4 it cannot be written."""
-    name = os.path.splitext(os.path.basename(sys.argv[0]))[0]
-    if len(sys.argv) != 3:
-        sys.exit(_say(f"usage: {name}.py RESULTS FIGURES", 2))
-    results = Results(sys.argv[1])
-    try:
-        figure = draw(results)
-        save(figure, os.path.join(sys.argv[2], name), results.origin())
-        plt.close(figure)
-    except Missing as missing:
-        sys.exit(_say(f"{name}: {missing}; {missing.measured_by or measured_by} measures them", 3))
-    except Malformed as error:
-        sys.exit(_say(f"{name}: {error}", 3))
-    except KeyError as error:
-        sys.exit(_say(f"{name}: no {error} in {', '.join(sorted(results.used))}", 3))
-    except (ValueError, csv.Error) as error:
-        sys.exit(_say(f"{name}: {', '.join(sorted(results.used))} is malformed: {error}", 3))
-    except OSError as error:
-        sys.exit(_say(f"{name}: {error}", 4))
+def lines(text):
+    """The text, in which \\n begins a new line."""
+    return text.replace("\\n", "\n")
 
 
 class Data:
@@ -131,9 +105,9 @@ class Data:
         return [line[1 + len(cells):] for line in self.lines
                 if line[0] == kind and line[1:1 + len(cells)] == [str(cell) for cell in cells]]
 
-    def panels(self):
-        """The names of the panels, in order."""
-        return list(dict.fromkeys(line[1] for line in self.lines if line[0] == "point"))
+    def panels(self, kind="point"):
+        """The names of the panels that have such lines, in order."""
+        return list(dict.fromkeys(line[1] for line in self.lines if line[0] == kind))
 
     def series(self, panel):
         """The names of the lines of a panel, in order."""
@@ -154,7 +128,7 @@ class Data:
 
     def word(self, name):
         """What a legend or a title says; "" where there is nothing to say."""
-        return (self._of("word", name) or [[""]])[0][0]
+        return lines((self._of("word", name) or [[""]])[0][0])
 
     def origin(self):
         return "\n".join(textwrap.fill(text, 200) for text, in self._of("origin"))

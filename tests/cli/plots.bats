@@ -24,9 +24,10 @@ setup() {
     }' >"$results/spmm.csv"
 }
 
-# figures_module CODE: runs a line of Python that knows what figures share.
-figures_module() {
-    run -0 env PYTHONPATH=report/plots /usr/bin/python3 -c "$1"
+# series NAME PANEL LINE: the points of a line of a figure, "name=value".
+series() {
+    scripts/rows series "$1" "$results" report/published.tsv |
+        awk -F '\t' -v panel="$2" -v line="$3" '$1 == "point" && $2 == panel && $3 == line { printf "%s%s=%.6g", n++ ? " " : "", $4, $5 }'
 }
 
 @test "a figure is made of rows, says where they come from, and is the same every time" {
@@ -134,33 +135,98 @@ sddmm_rows() {
 }
 
 @test "a wrong result has no time, and the fastest of many settings counts" {
-    figures_module 'import suite
-row = {"lab": "5", "dataset": "a", "status": "ok", "": "here"}
-print(suite.times([dict(row, median_ms=ms) for ms in ("3", "2", "4")] + [dict(row, median_ms="1", status="wrong")]))'
-    [ "$output" = "{5: {'a': 2.0}}" ]
+    for ms in 3 2 4; do sed -n "s/^1,one,fp32,a,real,256\(.*\),30,ok/1,one,fp32,a,real,256\1,$ms,ok/p" "$results/spmm.csv"; done >"$results/more"
+    sed -n 's/^1,one,fp32,a,real,256\(.*\),30,ok/1,one,fp32,a,real,256\1,1,wrong/p' "$results/spmm.csv" >>"$results/more"
+    cat "$results/more" >>"$results/spmm.csv"
+    [ "$(wc -l <"$results/more")" -eq 4 ]
+    [ "$(series speedups 256 1)" = "a=1.5 b=0.1" ] # of a the vendor's 3 ms over 2
+}
+
+# sweep_row GRAPH TUNING MS: a row of lab 5.
+sweep_row() { echo "5,split,fp32,$1,real,32,GPU,1.2,3.4,c0ffee,sweep,warm,$3,ok,X,Y,$2"; }
+
+# sweep_of GRAPH...: the files of a sweep of these graphs, without rows; the vendor's default takes 20 ms.
+sweep_of() {
+    sed -n '1s/$/,tuning/p' "$results/spmm.csv" >"$results/spmm-lab5-sweep.csv"
+    sed -i 1q "$results/spmm.csv"
+    for graph; do echo "0,Y,fp32,$graph,real,32,GPU,1.2,3.4,c0ffee,,warm,20,ok,X,Y"; done >>"$results/spmm.csv"
 }
 
 @test "settings are compared with those alike that were measured with every value of the knob" {
-    figures_module 'import knob
-rows = [("SPLIT=64 C=1", 4), ("SPLIT=128 C=1", 5), ("SPLIT=64 C=4", 2), ("SPLIT=64 C=2", 3), ("SPLIT=128 C=2", 1)]
-rows = [{"tuning": tuning, "median_ms": str(ms), "status": "ok", "": "here"} for tuning, ms in rows]
-sweep = knob._sweep(rows, "SPLIT")
-print(knob._fastest(sweep, {}), knob._fastest(sweep, {"C": 1}))'
-    [ "$output" = "{64: 3.0, 128: 1.0} {64: 4.0, 128: 5.0}" ]
+    sweep_of a
+    while read -r split C ms; do
+        sweep_row a "SPLIT=$split D=1 C=$C LANES=32" "$ms"
+    done >>"$results/spmm-lab5-sweep.csv" <<'END'
+64 1 4
+128 1 5
+64 4 2
+64 2 3
+128 2 1
+END
+    [ "$(series split_size times a)" = "64=3 128=1" ]
+    [ "$(series split_size means fastest)" = "64=6.66667 128=20" ]
+    [ "$(series split_size means kernel)" = "64=5 128=4" ] # the published kernel's settings: C=1
 }
 
 @test "only settings that every graph was measured with are compared, and the legend names them" {
-    figures_module 'import knob
-few = {(("C", 1), ("LANES", 32)): {64: 4.0}, (("C", 2), ("LANES", 32)): {64: 3.0}}
-common = knob._common({"ddi": few, "arxiv": {**few, (("C", 4), ("LANES", 8)): {64: 1.0}}})
-print(knob._fastest(common["arxiv"], {}), knob._said(common, ["C", "LANES"]))'
-    [ "$output" = "{64: 3.0} LANES 32, the fastest C" ]
+    sweep_of ddi arxiv
+    for split in 64 128; do
+        for graph in ddi arxiv; do
+            sweep_row $graph "SPLIT=$split D=1 C=1 LANES=32" 4
+            sweep_row $graph "SPLIT=$split D=1 C=2 LANES=32" 3
+        done
+        sweep_row arxiv "SPLIT=$split D=1 C=4 LANES=8" 1
+    done >>"$results/spmm-lab5-sweep.csv"
+    [ "$(series split_size times arxiv)" = "64=3 128=3" ]
+    run -0 scripts/plots "$results" "$figures" split_size
+    grep -qF '<text>lab 5, D 1, LANES 32, the fastest C</text>' "$figures/split_size.svg"
+    grep -qF '<text>geometric mean of 2 graphs</text>' "$figures/split_size.svg"
+    sed -i '/SPLIT=128/d' "$results/spmm-lab5-sweep.csv"
+    run -3 scripts/plots "$results" "$figures" split_size
+    [[ $output == "split_size: no rows of lab 5 at N = 32 that differ in SPLIT alone in "*"; make bench PLAN=full measures them" ]]
 }
 
 @test "the gather limit is the one of the harness, which wrote gather_share" {
-    figures_module 'import gather, suite
-results = suite.Results("report/results/h200")
-limits = results.limits()
-for row in results.rows("spmm.csv", lab=99, dataset=["arxiv", "ddi", "citation"]):
-    assert abs(gather.limit_ms(limits, row) / suite.time_of(row) / float(row["gather_share"]) - 1) < 1e-4, row'
+    results=report/results/h200
+    for problem in arxiv ddi citation; do # one over the share of lab 99's time
+        share=$(awk -f scripts/csv.awk -f /dev/fd/3 "$results/spmm.csv" 3<<AWK
+            FNR == 1 { csv_columns(\$0, column); next }
+            { csv_split(\$0, cell) }
+            cell[column["lab"]] == 99 && cell[column["dataset"]] == "$problem" && cell[column["N"]] == 32 { print cell[column["gather_share"]] }
+AWK
+        )
+        series gather_limit 32 99 | tr ' ' '\n' | awk -F = -v share="$share" -v problem=$problem '
+            $1 == problem { found = 1; off = $2 * share - 1 } END { exit !(found && off < 1e-4 && off > -1e-4) }'
+    done
+    # Every row of a problem has the same limit: its rate over its share of it.
+    awk -f scripts/csv.awk -f /dev/fd/3 "$results/spmm.csv" 3<<AWK
+        BEGIN { limits = "$(series roofline 32 gather_limit | tr ' ' '\n' | sed 's/.*=//' | paste -s -d ' ')" }
+        FNR == 1 { csv_columns(\$0, column); split(limits, limit, " "); next }
+        { csv_split(\$0, cell); which = cell[column["dataset"]] == "arxiv" ? 1 : cell[column["dataset"]] == "ddi" ? 2 : 0 }
+        which && cell[column["N"]] == 32 && cell[column["gather_share"]] != "" {
+            off = cell[column["gflops"]] / cell[column["gather_share"]] / limit[which] - 1
+            if (off > 1e-4 || off < -1e-4) exit bad = 1
+            rows++
+        }
+        END { exit bad || rows < 20 }
+AWK
+}
+
+@test "every figure has its numbers from the program, none reads rows itself, and every lab has its look" {
+    diff <(scripts/rows series list) <(for plot in report/plots/*; do [ ! -x "$plot" ] || basename "${plot%.*}"; done | sort)
+    run ! grep -nE '\.csv|import csv|geomean\(' report/plots/*.py report/plots/*.gp
+    for lab in labs/*_*; do
+        lab=${lab#labs/}
+        grep -qE "^$((10#${lab%%_*}))	#[0-9a-f]{6}	[os^Dvp]	[0-9]+$" report/plots/looks.tsv || { echo "$lab is not in looks.tsv"; false; }
+    done
+}
+
+@test "a figure by gnuplot is the same every time, as SVG and as PNG, with its origin and its name" {
+    for folder in "$figures" "$figures/again"; do scripts/plots report/results/h200 "$folder" dlmc choice; done
+    for figure in dlmc choice; do
+        cmp "$figures/$figure.svg" "$figures/again/$figure.svg"
+        cmp "$figures/$figure.png" "$figures/again/$figure.png"
+        grep -q "<title>$figure</title>" "$figures/$figure.svg"
+        grep -q 'NVIDIA H200, driver [0-9.]*, CUDA [0-9.]*; commits' "$figures/$figure.svg"
+    done
 }
