@@ -21,6 +21,7 @@ const command COMMANDS[] = {
      run_value, 0, -1, "*"},
     {"series", "FIGURE FOLDER PUBLISHED.tsv",
      "the numbers that a figure of the report is drawn from", run_series, 0, 2, "*"},
+    {"targets", "FILE", "what was asked beside what was reached", run_targets, 1, 1, ""},
     {"origin", "FILE...", "machine, commits and data of rows", run_origin, 0, -1, "PLAN"},
     {"ladder", "[lab=N] FILE...", "times of all labs, or of one beside the step before", run_ladder,
      0, -1, "lab"},

@@ -208,6 +208,7 @@ enum status run_table(const request *q);
 enum status run_value(const request *q);
 enum status run_origin(const request *q);
 enum status run_series(const request *q);
+enum status run_targets(const request *q);
 enum status run_plot(const request *q);
 
 #endif

@@ -61,6 +61,23 @@ refused() {
     [[ $stderr == *"standard output: cannot write"* ]]
 }
 
+@test "what was asked is met at the target itself; what is no number is missed" {
+    printf '%s\t%s\t%s\t%s\t%s\n' a equal 'at least' 1.5 1.5 a above 'at most' 2 2.01 a below 'at least' 97 '96.9 %' \
+        a nowhere 'at most' 70 nowhere a open 'at most' 3 '**not measured**' a 'no target' 'at least' '**not measured**' 3 \
+        >"$BATS_TEST_TMPDIR/targets"
+    run -0 "$ROWS_PROGRAM" targets "$BATS_TEST_TMPDIR/targets"
+    [ "${lines[2]}" = '| a: equal | at least 1.5 | 1.5 | met |' ]
+    [ "${lines[3]}" = '| a: above | at most 2 | 2.01 | <mark>missed</mark> |' ]
+    [ "${lines[4]}" = '| a: below | at least 97 | 96.9 % | <mark>missed</mark> |' ]
+    [ "${lines[5]}" = '| a: nowhere | at most 70 | nowhere | <mark>missed</mark> |' ]
+    [ "${lines[6]}" = '| a: open | at most 3 | - | not measured |' ]
+    [ "${lines[7]}" = '| a: no target | at least **not measured** | 3 | no target |' ]
+    [ "${lines[8]}" = '1 met, 3 missed, 1 not measured.' ]
+    printf 'a\tb\tabove\t1\t2\n' >"$BATS_TEST_TMPDIR/targets"
+    refused 3 "targets:1: not a group, what, 'at least' or 'at most', a target, what was reached" targets "$BATS_TEST_TMPDIR/targets"
+    refused 3 'none: cannot be read' targets "$BATS_TEST_TMPDIR/none"
+}
+
 @test "a figure's means are the tables'" {
     # Counts lab 99 over the vendor's best, at both widths.
     for N in 32 256; do
