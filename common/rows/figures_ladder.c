@@ -173,7 +173,7 @@ static row_of fastest_layer(const figure *g)
 }
 
 /* Prints rates on each problem of these rows, at its flop a compulsory byte: the gather limit, as the harness wrote its
- * share; those of each lab and of the vendor's best; and the lowest of all. A `graph` has the problem's label by its place. */
+ * share; those of each lab and of the vendor's best; the lowest of all. A `graph` has the problem's label there. */
 static void print_rates(const char *panel, const rows_taken *rows)
 {
     const times t = times_of(rows, NULL);

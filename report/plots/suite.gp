@@ -44,11 +44,11 @@ value_of(panel, series) = system(sprintf("sed -n 's/^point\t%s\t%s\t[^\t]*\t//p'
 mean_of(panel, series) = system(sprintf("sed -n 's/^mean\t%s\t%s\t\\([^\t]*\\)\t.*/\\1/p' '%s'", panel, series, DATA)) + 0
 ahead_of(panel, series) = system(sprintf("sed -n 's/^mean\t%s\t%s\t[^\t]*\t\\(.*\\)\t\\(.*\\)/\\1 of \\2/p' '%s'", panel, series, DATA))
 labs_of(panel) = system(sprintf("sed -n 's/^point\t%s\t\\([0-9][0-9]*\\)\t.*/\\1/p' '%s' | sort -nu", panel, DATA))
+# A text in which \n begins a new line; and one that has none.
+lines(text) = strstrt(text, '\n') ? text[1:strstrt(text, '\n') - 1]."\n".lines(text[strstrt(text, '\n') + 2:*]) : text
 in_one_line(text) = strstrt(text, "\n") ? text[1:strstrt(text, "\n") - 1].' '.in_one_line(text[strstrt(text, "\n") + 1:*]) : text
 # A list from its end: points of earlier labs shall lie on top.
 down(list) = system(sprintf("printf '%%s\n' %s | tac", in_one_line(list)))
-# A text in which \n begins a new line.
-lines(text) = strstrt(text, '\n') ? text[1:strstrt(text, '\n') - 1]."\n".lines(text[strstrt(text, '\n') + 2:*]) : text
 # The place of a name in a list of words, from 0.
 place(name, list) = (sum [i = 1:words(list)] (word(list, i) eq name ? i : 0)) - 1
 

@@ -227,6 +227,7 @@ AWK
         cmp "$figures/$figure.svg" "$figures/again/$figure.svg"
         cmp "$figures/$figure.png" "$figures/again/$figure.png"
         grep -q "<title>$figure</title>" "$figures/$figure.svg"
+        run ! grep -E "gpPt.*currentColor|gpPt.* color=" "$figures/$figure.svg" # which WeasyPrint cannot draw
         grep -q 'NVIDIA H200, driver [0-9.]*, CUDA [0-9.]*; commits' "$figures/$figure.svg"
     done
 }
