@@ -23,7 +23,7 @@ enum {
     MAX_TUNABLES = 12,
     MAX_TUNABLE_VALUES = 12,
     MAX_OPERANDS = 8,
-    MAX_OUTPUTS = 4,
+    MAX_OUTPUTS = 8,
     MAX_GATHERS = 4,
     MAX_KNOBS = 5
 };

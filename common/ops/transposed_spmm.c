@@ -174,13 +174,17 @@ static void choose(const contender *c, const problem *p, int *tuning)
     contender_initial_tuning(c, tuning);
 }
 
-cudaError_t transposed_spmm_prepare(transposed_spmm_plan *plan, const transposed_spmm_contender *c)
+cudaError_t transposed_spmm_prepare(transposed_spmm_plan *plan, const transposed_spmm_contender *c,
+                                    const int *tuning)
 {
     if (c->base.min_compute_capability > device_facts_get()->compute_capability)
         return cudaErrorNotSupported;
     plan->contender = c;
     plan->state = NULL;
-    contender_initial_tuning(&c->base, plan->tuning);
+    if (tuning)
+        memcpy(plan->tuning, tuning, contender_num_tunables(&c->base) * sizeof *tuning);
+    else
+        contender_initial_tuning(&c->base, plan->tuning);
     const cudaError_t error = c->prepare ? c->prepare(plan) : cudaSuccess;
     if (error != cudaSuccess) plan->contender = NULL;
     return error;

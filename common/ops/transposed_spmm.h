@@ -58,9 +58,10 @@ extern const operation transposed_spmm_operation;
 /* The contender of that name in that precision (see contender_find); NULL: there is none. */
 const transposed_spmm_contender *transposed_spmm_find(const char *name, enum precision precision);
 
-/* Prepares *plan for contender c, with its own settings: for operations that hold a plan of this one. A and N are set by
- * the caller. cudaErrorNotSupported: c cannot take the pattern, or needs a newer device. */
-cudaError_t transposed_spmm_prepare(transposed_spmm_plan *plan, const transposed_spmm_contender *c);
+/* Prepares *plan for contender c with the settings in tuning[] (NULL: those of c): for operations that hold a plan of this
+ * one. A and N are set by the caller. cudaErrorNotSupported: c cannot take the pattern, or needs a newer device. */
+cudaError_t transposed_spmm_prepare(transposed_spmm_plan *plan, const transposed_spmm_contender *c,
+                                    const int *tuning);
 /* Runs it; and frees what it holds. A plan that was never prepared holds nothing. */
 cudaError_t transposed_spmm_run(const transposed_spmm_plan *plan, const void *B, void *C,
                                 cudaStream_t stream);
