@@ -366,7 +366,7 @@ static int64_t row_length(const problem *p, int64_t row)
 
 /* ---- explanations ---------------------------------------------------------------------------- */
 
-/* What a weight is after the step if only the last of the time steps counts. */
+/* A weight after the step if only the last of the time steps counts. */
 static double of_last_step(const problem *p, int64_t row, int64_t z)
 {
     const layer_problem *own = p->own;

@@ -180,7 +180,7 @@ static cudaError_t run(const transposed_spmm_plan *plan, const void *B, void *C,
     return weighted_sum(P.rows, plan->N, P.d_row_ptr, P.d_col_idx, values, from, (T *)C, stream);
 }
 
-/* Of each nonzero its row, its place and its value. */
+/* Row, place and value of each nonzero. */
 static size_t format_bytes(const transposed_spmm_plan *plan)
 {
     return plan->A.nnz * 2 * sizeof(int) + values_bytes(plan);
