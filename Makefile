@@ -76,6 +76,7 @@ clean: ## Remove everything that was built
 	$(Q)rm -rf $(BUILD) $(LABS) labstat rows
 
 include mk/measure.mk              # goals that want a GPU
+include mk/site.mk                 # the course as pages
 -include mk/report.mk mk/grader.mk mk/attack.mk # the report's and the staff's: a student's tree has none of them
 
 # The folder of the lab.mk that asks.

@@ -11,7 +11,7 @@ endif
 # scripts/detect-backend prints NAME=value words and the reason, or why there is no choice; it is
 # not asked for goals that build nothing.
 
-PASSIVE_GOALS := help clean format check-format diff ladder leaderboard plot plots predictions report rows \
+PASSIVE_GOALS := help clean format check-format diff ladder leaderboard plot plots predictions report rows site \
                  validate-counters starter autograder release new-lab
 ifneq ($(filter-out $(PASSIVE_GOALS),$(or $(MAKECMDGOALS),help)),)
 DETECTED := $(shell BACKEND='$(BACKEND)' ARCH='$(ARCH)' CUDA_HOME='$(CUDA_HOME)' scripts/detect-backend 2>&1)

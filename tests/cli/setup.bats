@@ -98,7 +98,7 @@ called() { grep -c "^$1" "$CALLS" || true; }
     run_setup --help
     [ "$status" -eq 0 ]
     [[ $output == "Usage: scripts/setup "* ]]
-    for option in --test --browser --grade --report --cuda --help; do
+    for option in --test --browser --grade --report --site --cuda --help; do
         [[ $output == *"$option "* ]]
     done
     [ -z "$stderr" ]
@@ -150,11 +150,11 @@ called() { grep -c "^$1" "$CALLS" || true; }
     grep -qx "apt-get install -y --no-install-recommends make libarchive-dev" "$CALLS"
 }
 
-@test "--test, --browser and --report ask for the packages of the tests, of their browser and of the report" {
+@test "--test, --browser, --report and --site ask for the packages of the tests, of their browser, of the report and of the site" {
     export USER_ID=0
     meet build
     stand_in apt-get </dev/null
-    for purpose in test browser report; do
+    for purpose in test browser report site; do
         run_setup --$purpose
         grep -qx "apt-get install -y --no-install-recommends $(packages $purpose)" "$CALLS"
     done
