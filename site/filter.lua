@@ -181,9 +181,10 @@ local function front(blocks, themes)
       into = text(block) == 'The ladder' and section or after
     end
     if into == section and block.t == 'Table' then
-      local origin = table.remove(into) -- device and commits, below what they are of
+      local above = into[#into].t == 'Para' and table.remove(into) -- device and commits go below what they are of
+      if above then into[#into + 1] = pandoc.Para({ pandoc.Str('The mark beside each bar is the vendor, at 1.') }) end
       for _, b in ipairs(ladder(block, themes)) do into[#into + 1] = b end
-      into[#into + 1] = pandoc.Div({ origin }, { class = 'origin' })
+      if above then into[#into + 1] = pandoc.Div({ above }, { class = 'origin' }) end
     else
       into[#into + 1] = block
     end

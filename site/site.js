@@ -4,19 +4,19 @@
 // The folder of the site: this script stands in its folder site/.
 const home = new URL('..', document.currentScript.src).href;
 
-// find(QUERY): the sections that have a word for each word of the query, as [address, page, heading]. A word of the
-// query may be the beginning of a longer word. A section whose title or heading has the words stands before others.
+// find(QUERY): the sections that have each word of the query, as [address, page, heading]. A word of the query may be
+// the beginning of a longer word. Sections that have the words in their headings stand before others.
 function find(query) {
     const asked = query.toLowerCase().split(/\s+/).filter(Boolean);
     const found = [];
     for (const [number, anchor, heading, words] of SECTIONS) {
         const [page, title] = PAGES[number];
-        const names = ' ' + (title + ' ' + heading).toLowerCase();
+        const has = (text, word) => (' ' + text.toLowerCase()).includes(' ' + word);
         let weight = 0;
         for (const word of asked) {
-            if (names.includes(' ' + word)) weight += 2;
-            else if (words.includes(' ' + word)) weight += 1;
-            else weight = -Infinity;
+            if (has(heading, word)) weight += 2;
+            else if (has(words, word)) weight += 1;
+            else if (!has(title, word)) weight = -Infinity;
         }
         if (weight > 0) found.push([weight, home + page + (anchor && '#' + anchor), title, heading]);
     }

@@ -34,8 +34,7 @@ function read_words(text,    word, count, i) {
 
 FNR == 1 {
     if (NR > 1) end_of_section()
-    page = FILENAME == last ? page : pages++
-    last = FILENAME
+    page = pages++
     inside = 0
     next
 }
