@@ -4,7 +4,7 @@
 SITE := $(BUILD)/site
 SITE_LIST := $(BUILD)/site.pages
 SITE_MAKERS := scripts/site-page site/filter.lua site/page.html site/themes.tsv
-# What every page loads.
+# Files that every page loads.
 SITE_PARTS := $(patsubst %,$(SITE)/%,$(wildcard site/*.css site/*.js site/*.svg) site/words.js)
 # Programs of labs that may know --trace.
 SITE_PROGRAMS := $(BUILD)/simt

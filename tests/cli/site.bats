@@ -1,8 +1,8 @@
 # The course as pages (make site): of the texts in the tree, of a small made-up tree with mistakes planted, and in a
 # browser.
 
-# bats sets $stderr, and each test is a process of its own:
-# shellcheck disable=SC2030,SC2031,SC2154
+# bats sets $stderr, each test is a process of its own, and backquotes are Markdown's:
+# shellcheck disable=SC2016,SC2030,SC2031,SC2154
 
 bats_require_minimum_version 1.5.0
 
@@ -38,9 +38,9 @@ setup() {
 }
 
 @test "the front page has the ladder: a line for each line of README, with its figure, under a theme" {
-    lines=0
+    rungs=0
     while IFS='|' read -r _ lab _ ratio ahead vendor _; do
-        lines=$((lines + 1))
+        rungs=$((rungs + 1))
         lab=${lab#*'('} lab=${lab%README.md*}
         rung=$(grep -F "<a href=\"${lab}index.html\" class=\"rung\">" "$SITE/index.html")
         case $ratio in
@@ -48,8 +48,8 @@ setup() {
             *) grep -qF "<strong>$(tr -d ' ' <<<"$ratio")</strong> <span class=\"vendor\">ahead on${ahead% };${vendor% }</span>" <<<"$rung" ;;
         esac || { echo "$lab $ratio $ahead $vendor: $rung"; false; }
     done < <(sed -n '/^<!-- ladder-lines/,/^<!-- \/ladder-lines/ { /^| \[/p }' README.md)
-    [ "$lines" -gt 20 ]
-    [ "$(grep -c 'class="rung"' "$SITE/index.html")" -eq "$lines" ]
+    [ "$rungs" -gt 20 ]
+    [ "$(grep -c 'class="rung"' "$SITE/index.html")" -eq "$rungs" ]
     grep -q '<h3 id="labs-from-10">' "$SITE/index.html"
 }
 
@@ -71,12 +71,12 @@ setup() {
 
 @test "pages need neither a network nor JavaScript" {
     find "$SITE" -name '*.html' ! -name 'trace*.html' >"$BATS_TEST_TMPDIR/pages"
-    # What a page loads lies beside it, and nothing but site.js is a script.
+    # All that a page loads lies beside it, and nothing but site.js is a script.
     run ! xargs grep -lE '<(img|script|link|iframe)[^>]*(src|href)="(https?:)?//' <"$BATS_TEST_TMPDIR/pages"
     xargs grep -hoE '<script[^>]*>[^<]*' <"$BATS_TEST_TMPDIR/pages" | sed 's,"[./]*site/,"site/,' | sort -u >"$BATS_TEST_TMPDIR/scripts"
     [ "$(cat "$BATS_TEST_TMPDIR/scripts")" = '<script src="site/site.js" defer>' ]
     run ! grep -rE 'url\(|@import|https?:' site/text.css site/site.css site/site.js
-    # What the script adds is not on the page before: no field without a use.
+    # The field of the search is made by the script: there is none without a use.
     run ! grep -q '<input' "$SITE/index.html"
     [ "$(wc -c <"$SITE/site/words.js")" -lt 400000 ]
     for lab in labs/[0-9]*/; do grep -q "^\[\"${lab}index.html\", " "$SITE/site/words.js"; done
@@ -105,8 +105,8 @@ small_tree() {
     printf '# nothing\n' >"$tree/site/traces.tsv"
 }
 
-# site [WORD...]: make's, in the small tree.
-site() { run --separate-stderr make -C "$tree" -s site "$@"; echo "status $status: $output $stderr"; }
+# Makes the site of the small tree.
+site() { run --separate-stderr make -C "$tree" -s site; echo "status $status: $output $stderr"; }
 
 # refuses TEXT: the site is not made, and the reason is said.
 refuses() {
@@ -188,7 +188,6 @@ refuses() {
     site
     [ "$status" -eq 0 ] && [ ! -e "$tree/build/site/labs/01_one/trace.html" ]
 
-    # shellcheck disable=SC2016 # the program's
     program '[ "$1" != --help ] || { echo "  --trace FILE"; exit; }
         while [ $# -gt 1 ]; do said="$said $1"; [ "$1" != --trace ] || echo "<h1>of$said</h1>" >"$2"; shift; done'
     site
@@ -197,7 +196,6 @@ refuses() {
     grep -qF '<a href="../../labs/01_one/trace.html">See it: one step at a time</a>' "$tree/build/site/labs/01_one/index.html"
     grep -qF '<a href="labs/01_one/trace.html">see it: one step at a time</a>' "$tree/build/site/pages.html"
 
-    # shellcheck disable=SC2016 # the program's
     program '[ "$1" != --help ] || { echo "  --trace FILE"; exit; }; echo "lab1: no such matrix" >&2; exit 3'
     touch -d '1 minute' "$tree/build/simt/lab1"
     refuses 'lab1 rand:rows=9 32 --vs none failed: lab1: no such matrix'
@@ -238,7 +236,7 @@ drive() {
     need_browser
     driven_copy
     drive
-    [ "$(cat "$BATS_TEST_TMPDIR/said")" = done ]
+    [ "$(cat "$BATS_TEST_TMPDIR/said")" = "done" ]
     [ ! -s "$console.lines" ]
 }
 
