@@ -65,6 +65,7 @@ static enum status permute(csr_matrix *A, uint64_t secret, error_text *error)
         shuffle(row_order, A->rows, random_substream(secret, ROWS));
         shuffle(new_column, A->cols, random_substream(secret, COLUMNS));
         permute_into(A, &P, row_order, new_column, secret);
+        P.block = A->block;
         csr_free(A);
         *A = P;
     }

@@ -133,7 +133,7 @@ static enum status create(problem *p, error_text *error)
 /* Mistakes that a wrong element is looked at for. */
 enum mistake { NONE, TRANSPOSED_BLOCKS, NO_GATES, SQUARED_GATES, NUM_MISTAKES };
 
-/* What block b counts for. */
+/* The number that block b is multiplied by. */
 static double gate_of(const bsmm_problem *own, int b, enum mistake mistake)
 {
     const double gate = own->gate.floats ? own->gate.floats[b] : 1;

@@ -171,7 +171,7 @@ static void add_element(const problem *p, int b, int i, int j, enum mistake mist
     }
 }
 
-/* What the sum of block b is multiplied by: 0 where the gate stops it. */
+/* The number that the sum of block b is multiplied by: 0 where the gate stops it. */
 static double factor_of(const update_problem *own, int b, enum mistake mistake)
 {
     const double gate = own->gate.floats ? own->gate.floats[b] : 1;
@@ -179,7 +179,7 @@ static double factor_of(const update_problem *own, int b, enum mistake mistake)
     return own->alpha * gate * (mistake == SQUARED_GATE ? gate : 1);
 }
 
-/* What a kernel with that mistake stores; without one, `off` is what a right one may be off before it is stored. */
+/* Returns what a kernel with that mistake stores; without one, `off` is what a right one may be off before that. */
 static double element(const problem *p, int b, int i, int j, enum mistake mistake, bsmm_sums *s,
                       int64_t at, double *off)
 {

@@ -8,6 +8,7 @@
  *     matrix [LAB] [quick|all] [K/N]      that lab alone; fewer widths and settings, or all settings; of the shapes
  *                                         every N-th, from number K on
  */
+#include "blocks.h"
 #include "harness/provenance.h"
 #include "harness/tuning.h"
 #include "harness/workbench.h"
@@ -318,6 +319,13 @@ static void test_long_sums(const contender *c, const device_info *device)
            f.text);
 }
 
+static void test_blocks(const contender *c, const device_info *device)
+{
+    const char *wrong = blocks_failure(c, device);
+    tap_ok(!wrong, "lab%d %s: layouts of blocks%s%s", c->lab, c->name, wrong ? ": " : "",
+           wrong ? wrong : "");
+}
+
 static void test_prescale(const contender *c)
 {
     const int G = 1 << 30; /* so many floats are 4 GiB */
@@ -380,6 +388,8 @@ static const struct {
     {"attention", {0, 1}, "one huge row"},       /* a row of all groups of a block */
     {"transposed_spmm", {0, 1}, "one column"},   /* of a column; */
     {"transposed_spmm", {1, 2}, "one column"},   /* lab 5 splits it */
+    {"block_lut", {0, 1}, "everything at once"}, /* outputs of several segments */
+    {"block_gradients", {4, 0}, "empty rows"},   /* four parts of each block */
 };
 
 /* Three runs of one plan, and one of a second plan, must agree to the bit. */
@@ -485,6 +495,8 @@ static void test_the_rest(const device_info *device)
         if (is_tested(c) && multiplies_zeros(c)) test_tensor_core(c, device);
     for (const contender *c = contenders(); c; c = c->next)
         if (is_tested(c) && c->unit == UNIT_TENSOR_CORES) test_long_sums(c, device);
+    for (const contender *c = contenders(); c; c = c->next)
+        if (is_tested(c) && multiplies_blocks(c)) test_blocks(c, device);
     for (const contender *c = contenders(); c; c = c->next)
         if (is_tested(c) && c->lab < FIRST_VARIANT) test_parent(c);
     test_repeats(device);

@@ -3,6 +3,8 @@
  */
 #include "planted.h"
 
+#include "device/block_lock.cuh"
+
 static const int RACECHECK = INSTRUMENT_RACECHECK;
 
 /* Each block writes its part and reads its neighbour's. */
@@ -209,6 +211,48 @@ template <bool RIGHT> static void turn(void)
     turn_kernel<RIGHT><<<5, 1>>>(named<int>("turn", 1), named<int>("sum", 1));
 }
 
+/* Blocks add to one result under a lock. Each thread must fence what it wrote before thread 0 gives the lock back; a fence
+ * of thread 0 alone comes too early for the others. All results are right all the same, where stores are fast. */
+enum lock_bug { LOCKED, UNLOCKED_WITHOUT_FENCE, FENCED_BY_ONE, NOT_LOCKED };
+template <lock_bug BUG> static __device__ void add_under_lock(int *lock, float *C)
+{
+    if (BUG != NOT_LOCKED) block_lock(lock);
+    THERE, HERE, C[threadIdx.x] = __ldcg(C + threadIdx.x) + 1;
+    if (BUG == LOCKED) block_unlock(lock);
+    if (BUG == UNLOCKED_WITHOUT_FENCE || BUG == FENCED_BY_ONE) {
+        if (BUG == FENCED_BY_ONE && threadIdx.x == 0) __threadfence();
+        __syncthreads();
+        if (threadIdx.x == 0) atomicExch(lock, 0);
+    }
+}
+
+template <bool RIGHT> static __global__ void lock_without_fence_kernel(int *lock, float *C)
+{
+    add_under_lock<RIGHT ? LOCKED : UNLOCKED_WITHOUT_FENCE>(lock, C);
+}
+template <bool RIGHT> static void lock_without_fence(void)
+{
+    lock_without_fence_kernel<RIGHT><<<3, 32>>>(named<int>("lock", 1), named<float>("C", 32));
+}
+
+template <bool RIGHT> static __global__ void lock_fenced_by_one_kernel(int *lock, float *C)
+{
+    add_under_lock<RIGHT ? LOCKED : FENCED_BY_ONE>(lock, C);
+}
+template <bool RIGHT> static void lock_fenced_by_one(void)
+{
+    lock_fenced_by_one_kernel<RIGHT><<<3, 32>>>(named<int>("lock", 1), named<float>("C", 32));
+}
+
+template <bool RIGHT> static __global__ void no_lock_kernel(int *lock, float *C)
+{
+    add_under_lock<RIGHT ? LOCKED : NOT_LOCKED>(lock, C);
+}
+template <bool RIGHT> static void no_lock(void)
+{
+    no_lock_kernel<RIGHT><<<3, 32>>>(named<int>("lock", 1), named<float>("C", 32));
+}
+
 void plant_global_races(void)
 {
     BUG(neighbour, RACECHECK, "race", "reads B[0], which thread (0,0,0) of block (0,0,0) writes",
@@ -235,4 +279,10 @@ void plant_global_races(void)
         "writes arrived[0], which thread (0,0,0) of block (1,0,0)", {2, 0, 0}, {0, 0, 0});
     BUG(turn, RACECHECK, "race", "writes sum[0], which thread (0,0,0) of block (0,0,0) writes",
         {1, 0, 0}, {0, 0, 0});
+    BUG(lock_without_fence, RACECHECK, "race", "C[0], which thread (0,0,0) of block (0,0,0) writes",
+        {1, 0, 0}, {0, 0, 0});
+    BUG(lock_fenced_by_one, RACECHECK, "race", "C[1], which thread (1,0,0) of block (0,0,0) writes",
+        {1, 0, 0}, {1, 0, 0});
+    BUG(no_lock, RACECHECK, "race", "C[0], which thread (0,0,0) of block (0,0,0) writes", {1, 0, 0},
+        {0, 0, 0});
 }

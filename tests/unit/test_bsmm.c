@@ -134,7 +134,7 @@ static void whose_block_counts(void **state)
     csr_free(&A);
 }
 
-/* What no open block reads holds NaN and infinities; what one reads is finite. */
+/* Inputs that no open block reads are NaN and infinities; those that one reads are finite. */
 static void unread_inputs_are_not_numbers(void **state)
 {
     (void)state;
