@@ -234,15 +234,17 @@ static void explain(const problem *p, int output, int64_t row, int64_t place, do
     const int64_t feature = token_major ? place : row, token = token_major ? row : place;
     const double near = 2 * precision_format(p->precision)->unit_roundoff + 0x1p-14;
     text[0] = 0;
-    for (int m = NONE + 1; m < NUM_MISTAKES && !text[0]; m++) {
-        bsmm_sums s;
-        if (!bsmm_sums_alloc(&s, 1)) return;
+    bsmm_sums s;
+    if (!bsmm_sums_alloc(&s, NUM_MISTAKES)) return;
+    for (int m = NONE; m < NUM_MISTAKES; m++)
         add_feature(p, (int)(feature / own->block), (int)(feature % own->block), token, token + 1,
-                    &s, 0, (enum mistake)m);
-        if (s.size[0] > 0 && fabs(got - s.result[0]) <= near * s.size[0])
+                    &s, m, (enum mistake)m);
+    /* A mistake that changes nothing here explains nothing. */
+    for (int m = NONE + 1; m < NUM_MISTAKES && !text[0]; m++)
+        if (fabs(got - s.result[m]) <= near * s.size[m] &&
+            fabs(s.result[NONE] - s.result[m]) > 1e-9 * s.size[m])
             snprintf(text, bytes, "%s", SAYS[m]);
-        bsmm_sums_free(&s);
-    }
+    bsmm_sums_free(&s);
 }
 
 /* ---- costs ----------------------------------------------------------------------------------- */

@@ -235,16 +235,19 @@ static void explain(const problem *p, int output, int64_t row, int64_t place, do
     const update_problem *own = p->own;
     const double near = 2 * precision_format(p->precision)->unit_roundoff + 0x1p-14;
     text[0] = 0;
+    double would[NUM_MISTAKES], off;
+    bsmm_sums s;
+    if (!bsmm_sums_alloc(&s, NUM_MISTAKES)) return;
+    for (int m = NONE; m < NUM_MISTAKES; m++)
+        would[m] = element(p, (int)row, (int)(place / own->block), (int)(place % own->block),
+                           (enum mistake)m, &s, m, &off);
+    /* A mistake that changes nothing here explains nothing. */
     for (int m = NONE + 1; m < NUM_MISTAKES && !text[0]; m++) {
-        double off;
-        bsmm_sums s;
-        if (!bsmm_sums_alloc(&s, 1)) return;
-        const double would = element(p, (int)row, (int)(place / own->block),
-                                     (int)(place % own->block), (enum mistake)m, &s, 0, &off);
-        if (s.size[0] > 0 && fabs(got - would) <= near * (s.size[0] + fabs(would)))
+        const double size = s.size[m] + fabs(would[m]);
+        if (fabs(got - would[m]) <= near * size && fabs(would[NONE] - would[m]) > 1e-9 * size)
             snprintf(text, bytes, "%s", SAYS[m]);
-        bsmm_sums_free(&s);
     }
+    bsmm_sums_free(&s);
 }
 
 /* ---- costs ----------------------------------------------------------------------------------- */

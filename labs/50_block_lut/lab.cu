@@ -102,8 +102,8 @@ template <int B, bool TRANSPOSED, bool ALIGNED> struct fetched {
             if (!moves(t)) continue;
             const int2 at = place(t);
             if (!TRANSPOSED) store_vector(&s.W[at.x][at.y * 4], scaled);
-                /* BEGIN STUDENT: the same, transposed. In a warp at.x takes 16 values and at.y two: four rows of PITCH
-             * floats must be 16 banks apart */
+                /* In a warp at.x takes 16 values and at.y two: four rows of PITCH floats must be 16 banks apart. */
+                /* BEGIN STUDENT: the same, transposed */
 #pragma unroll
             for (int i = 0; TRANSPOSED && i < 4; i++)
                 s.W[at.y * 4 + i][at.x] = scaled[i];

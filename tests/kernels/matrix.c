@@ -171,16 +171,18 @@ static bool is_tried(const contender *c, int N, bool sweep)
 /* Problems so far: each gets other knobs, where its operation has any. */
 static uint64_t turn;
 
-/* An operation of heads repeats on each problem what it does for one: of its problems one in so many is tried, and the
- * largest are left out. */
+/* An operation of heads repeats on each problem what it does for one, and one of blocks has side * side numbers for a
+ * nonzero: of their problems one in so many is tried, and the largest are left out. */
 enum { ONE_IN = 10, MOST_WORK = 1000000 };
 
 static bool is_left_out(const problem *p, uint64_t number)
 {
     const operation *op = p->operation;
     if (!op->most_width && !op->knobs[0].name) return false;
-    const int heads = op->knobs[0].name ? problem_knob(p, 0) : 1;
-    return number % ONE_IN || p->A->nnz * p->width * heads > MOST_WORK;
+    const int first = op->knobs[0].name ? problem_knob(p, 0) : 1;
+    const bool is_side = op->knobs[0].name && !strcmp(op->knobs[0].name, "BLOCK");
+    const int each = is_side ? first * first / 8 : first;
+    return number % ONE_IN || p->A->nnz * p->width * each > MOST_WORK;
 }
 
 /* All labs of one operation and precision on one matrix at one width; failures[i] is of the i-th lab. An operation with
@@ -389,7 +391,8 @@ static const struct {
     {"transposed_spmm", {0, 1}, "one column"},   /* of a column; */
     {"transposed_spmm", {1, 2}, "one column"},   /* lab 5 splits it */
     {"block_lut", {0, 1}, "everything at once"}, /* outputs of several segments */
-    {"block_gradients", {4, 0}, "empty rows"},   /* four parts of each block */
+    {"block_tensor_core", {64, 4}, "everything at once"},
+    {"block_gradients", {4, 0}, "empty rows"}, /* four parts of each block */
 };
 
 /* Three runs of one plan, and one of a second plan, must agree to the bit. */
@@ -494,7 +497,8 @@ static void test_the_rest(const device_info *device)
     for (const contender *c = contenders(); c; c = c->next)
         if (is_tested(c) && multiplies_zeros(c)) test_tensor_core(c, device);
     for (const contender *c = contenders(); c; c = c->next)
-        if (is_tested(c) && c->unit == UNIT_TENSOR_CORES) test_long_sums(c, device);
+        if (is_tested(c) && c->unit == UNIT_TENSOR_CORES && !multiplies_blocks(c))
+            test_long_sums(c, device);
     for (const contender *c = contenders(); c; c = c->next)
         if (is_tested(c) && multiplies_blocks(c)) test_blocks(c, device);
     for (const contender *c = contenders(); c; c = c->next)

@@ -139,7 +139,7 @@ enum { FORWARD = 0, BACKWARD = 4, GATED = 8 };
     };                                                                                     \
     BSMM_REGISTER(mutant_##bug##knobs)
 
-/* Of the matrix they are tried on, rows are cut and columns are not. */
+/* The matrix they are tried on has rows that are cut, and no such columns. */
 BLOCK_MUTANT(HEALTHY_BLOCKS, FORWARD, NULL)
 BLOCK_MUTANT(HEALTHY_BLOCKS, BACKWARD, NULL)
 BLOCK_MUTANT(HEALTHY_BLOCKS, GATED, NULL)

@@ -4,6 +4,7 @@
 #include "fixture.h"
 
 #include "formats/block_lut.h"
+#include "formats/block_walk.h"
 #include "matrix/block_layout.h"
 #include "matrix/generate.h"
 #include "random_matrix.h"
@@ -372,6 +373,61 @@ static void whose_lengths_decide(void **state)
     block_layout_free(&l);
 }
 
+/* ---- lists of groups ---------------------------------------------------------------------------- */
+
+/* Every block is in one entry, at its output and with its input; inputs of a group ascend; an entry has a block. */
+static void assert_walk(const block_layout *l, bool rows, int group, int pieces)
+{
+    block_walk *w;
+    assert_int_equal(block_walk_build(l, rows, group, pieces, &w), cudaSuccess);
+    int *seen = calloc((size_t)l->blocks + 1, sizeof *seen), shortest = 1 << 30, longest = 0;
+    assert_int_equal(w->stride % 4, 0);
+    assert_true(w->stride > group);
+    for (int g = 0; g < w->groups; g++)
+        for (int p = 0; p < pieces; p++) {
+            const int first = w->host_start[g * pieces + p],
+                      end = w->host_start[g * pieces + p + 1];
+            assert_true(first <= end);
+            for (int s = first; s < end; s++) {
+                const int *e = w->host_entry + s * w->stride;
+                bool any = false;
+                if (s > w->host_start[g * pieces]) assert_true(e[0] > e[-w->stride]);
+                for (int j = 1; j < w->stride; j++) {
+                    const int b = e[j];
+                    if (b < 0) continue;
+                    any = true;
+                    seen[b]++;
+                    assert_int_equal(rows ? l->col[b] : l->row[b], e[0]);
+                    assert_int_equal(rows ? l->row[b] : l->col[b], g * group + j - 1);
+                }
+                assert_true(any);
+            }
+            if (g == 0 && end - first < shortest) shortest = end - first;
+            if (g == 0 && end - first > longest) longest = end - first;
+        }
+    assert_true(w->groups == 0 || longest - shortest <= 1);
+    for (int b = 0; b < l->blocks; b++)
+        assert_int_equal(seen[b], 1);
+    block_walk_free(w);
+    free(seen);
+}
+
+static void walks_have_every_block(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 60; i++) {
+        char spec[128];
+        snprintf(spec, sizeof spec, "blocks:in=%d,out=%d,block=8,density=0.%d,seed=%d",
+                 8 * (i % 17), 8 * (1 + i % 23), i % 10, i);
+        csr_matrix A = made(spec);
+        block_layout l = layout_of(&A);
+        for (int rows = 0; rows < 2; rows++)
+            assert_walk(&l, rows, (const int[]){1, 2, 4, 8}[i % 4], 1 + i % 5);
+        block_layout_free(&l);
+        csr_free(&A);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -385,6 +441,7 @@ int main(void)
         cmocka_unit_test(invariants_hold_on_random_layouts),
         cmocka_unit_test(long_lists_are_cut),
         cmocka_unit_test(whose_lengths_decide),
+        cmocka_unit_test(walks_have_every_block),
     };
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
 }
