@@ -2,7 +2,7 @@
 # page itself in a browser (Debian's chromium; scripts/setup --browser), where trace.js clicks and looks.
 #
 # bats sets $stderr, and runs each test in a process of its own:
-# shellcheck disable=SC2030,SC2031,SC2154
+# shellcheck disable=SC2016,SC2030,SC2031,SC2154
 
 bats_require_minimum_version 1.5.0
 
