@@ -1,0 +1,88 @@
+/*
+ * run.c - apps/gat under the instruments: a step of each network, with all kernels of the app and of the labs that its
+ * plans choose. Nothing may be read that is not written, nothing outside of arrays, and nothing in a race.
+ */
+#include "apps/gat/network.h"
+#include "harness/instruments.h"
+#include "tests/tap.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { FEATURES = 5, CLASSES = 3, MOST_FLOATS = 1000 };
+
+/* A star of so many vertices: the row of the first has a nonzero in each column. */
+static bool write_star(char *path, int vertices)
+{
+    const int descriptor = mkstemps(path, 4);
+    FILE *out = descriptor < 0 ? NULL : fdopen(descriptor, "w");
+    if (!out) return false;
+    fprintf(out, "%%%%MatrixMarket matrix coordinate pattern general\n%d %d %d\n", vertices,
+            vertices, vertices - 1);
+    for (int i = 2; i <= vertices; i++)
+        fprintf(out, "1 %d\n", i);
+    return fclose(out) == 0;
+}
+
+static enum status one_step(const graph *g, const model *m, const kernel_choice *kernels,
+                            cublasHandle_t blas, error_text *error)
+{
+    float start[MOST_FLOATS];
+    double loss, held_out;
+    network *net;
+    if (m->floats > MOST_FLOATS) return fail(error, STATUS_MEMORY, "%s", "too many parameters");
+    model_start(m, 1, start);
+    enum status status = network_create(g, m, kernels, blas, &net, error);
+    if (status == STATUS_OK) status = network_set(net, start, error);
+    if (status == STATUS_OK) status = network_step(net, 0.01f, error);
+    if (status == STATUS_OK) status = network_fetch_loss(net, &loss, &held_out, error);
+    network_destroy(net);
+    return status;
+}
+
+static void test_step(const instruments *all, const char *spec, enum model_kind kind, int heads,
+                      const kernel_choice *kernels, cublasHandle_t blas)
+{
+    const model m = model_make(kind, 2, heads, 4, FEATURES, CLASSES);
+    const finding *found;
+    error_text error = {""};
+    graph g;
+    enum status status = graph_open(spec, NULL, FEATURES, CLASSES, 1, &g, &error);
+    all->forget_names();
+    all->reset();
+    all->begin(false, NULL);
+    if (status == STATUS_OK) status = one_step(&g, &m, kernels, blas, &error);
+    all->end();
+    const size_t count = all->findings(&found);
+    for (size_t i = 0; i < count; i++)
+        tap_note("%s: %s, at %s in %s", found[i].kind, found[i].text, found[i].where,
+                 found[i].kernel);
+    tap_ok(status == STATUS_OK && count == 0, "%s of %d heads, %s kernels, %lld edges: %s",
+           kind == MODEL_GAT ? "gat" : "gcn", heads, kernels->spmm ? kernels->spmm : "the suite's",
+           (long long)g.A.nnz, status == STATUS_OK ? "nothing found" : error.text);
+    graph_close(&g);
+}
+
+int main(void)
+{
+    const kernel_choice suite = {NULL, NULL}, three = {"split_rows", "sddmm"};
+    const instrument_settings settings = {INSTRUMENT_MEMCHECK | INSTRUMENT_RACECHECK, "h200", 1};
+    const char *const random = "rand:rows=40,deg=4,skew=1";
+    char star[] = "/tmp/star-XXXXXX.mtx";
+    error_text error;
+    cublasHandle_t blas;
+    const instruments *all = instruments_here();
+    if (!all || all->open(&settings, &error) != STATUS_OK || !write_star(star, 600) ||
+        cublasCreate(&blas) != CUBLAS_STATUS_SUCCESS) {
+        printf("Bail out! no instruments, file or cuBLAS\n");
+        return 1;
+    }
+    test_step(all, random, MODEL_GAT, 3, &suite, blas);
+    test_step(all, random, MODEL_GAT, 3, &three, blas);
+    test_step(all, random, MODEL_GCN, 3, &suite, blas);
+    test_step(all, star, MODEL_GAT, 2, &suite, blas);
+    test_step(all, star, MODEL_GAT, 1, &three, blas);
+    cublasDestroy(blas);
+    unlink(star);
+    return tap_done();
+}
