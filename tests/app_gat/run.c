@@ -59,7 +59,10 @@ static void test_step(const instruments *all, const char *spec, enum model_kind 
                  found[i].kernel);
     tap_ok(status == STATUS_OK && count == 0, "%s of %d heads, %s kernels, %lld edges: %s",
            kind == MODEL_GAT ? "gat" : "gcn", heads, kernels->spmm ? kernels->spmm : "the suite's",
-           (long long)g.A.nnz, status == STATUS_OK ? "nothing found" : error.text);
+           (long long)g.A.nnz,
+           status != STATUS_OK ? error.text
+           : count             ? "see above"
+                               : "nothing found");
     graph_close(&g);
 }
 
