@@ -29,6 +29,10 @@ struct sparse_plan {
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
+/* The arrays of a matrix, as the inputs of an operation name them; the last one may be missing. */
+enum { NUM_CSR_ARRAYS = 3 };
+static const char *const CSR_ARRAYS[NUM_CSR_ARRAYS] = {".row_ptr", ".col_idx", ".values"};
+
 static bool ends_with(const char *name, const char *end)
 {
     const size_t length = strlen(name), tail = strlen(end);
@@ -149,15 +153,18 @@ static enum sparse_status learn_operands(sparse_plan *plan, const sparse_request
     if (status != STATUS_OK) return refuse_status(status, &text);
     p->num_inputs = example.num_inputs;
     p->num_outputs = example.num_outputs;
-    for (int i = 0; i < p->num_inputs; i++) {
-        const char *name = p->inputs[i].name = example.inputs[i].name;
-        if (!strchr(name, '.')) continue;
-        plan->num_sparse = i + 1;
-        if (ends_with(name, ".values")) plan->has_values = true;
-    }
+    for (int i = 0; i < p->num_inputs; i++)
+        p->inputs[i].name = example.inputs[i].name;
     for (int i = 0; i < p->num_outputs; i++)
         p->outputs[i].name = example.outputs[i].name;
     p->operation->destroy(&example);
+    while (plan->num_sparse < NUM_CSR_ARRAYS && plan->num_sparse < p->num_inputs &&
+           ends_with(p->inputs[plan->num_sparse].name, CSR_ARRAYS[plan->num_sparse]))
+        plan->num_sparse++;
+    plan->has_values = plan->num_sparse == NUM_CSR_ARRAYS;
+    if (plan->num_sparse < NUM_CSR_ARRAYS - 1)
+        return refuse(SPARSE_UNSUITED, "%s: its sparse operand is no CSR matrix, which plans have",
+                      p->operation->name);
     if (plan->has_values && !r->values)
         return refuse(SPARSE_INVALID, "%s needs values", p->operation->name);
     if (!plan->has_values && r->values)
@@ -241,10 +248,12 @@ static enum sparse_status fill(sparse_plan *plan, const sparse_request *request)
     const cudaError_t error =
         plan->kernel ? prepare(plan, plan->kernel, &plan->instance) : prepare_by_rule(plan);
     const size_t after = free_bytes();
+    if (error == cudaErrorNotSupported && request->kernel)
+        return refuse(SPARSE_UNSUITED, "%s: %s cannot take this matrix or width on this device",
+                      op->name, request->kernel);
     if (error == cudaErrorNotSupported)
-        return refuse(SPARSE_UNSUITED, "%s: %s%s takes no such matrix or width on this device",
-                      op->name, request->kernel ? "kernel " : "no kernel",
-                      request->kernel ? request->kernel : "");
+        return refuse(SPARSE_UNSUITED, "%s: no kernel takes this matrix and width on this device",
+                      op->name);
     if (error != cudaSuccess) return refuse_cuda(error, op->name);
     plan->bytes = after < before ? before - after : 0;
     return SPARSE_OK;

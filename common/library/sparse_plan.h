@@ -8,10 +8,12 @@
  *
  * docs/use-it.md has a whole program, and the commands that build it. `make lib` makes the library.
  *
- * Operations   common/ops/NAME.h defines each of them. Arrays are row-major and lie on the device.
+ * Operations   common/ops/NAME.h defines each of them. Arrays are row-major and lie on the device. Operations whose sparse
+ *              operand is no CSR matrix, as bsmm, have no plans here.
  *
  *   operation            width  settings          inputs                   outputs
  *   spmm                 N      -                 B                        C
+ *   transposed_spmm      N      -                 B                        C
  *   sddmm                K      -                 X, Y                     D
  *   softmax              H      -                 S                        P, lse
  *   attention            d      HEADS MODE BIAS   dot: Q, K, V             O, lse
@@ -96,7 +98,7 @@ typedef struct sparse_request {
         *settings; /* "HEADS=4,MODE=gat"; with a kernel its tunables, too; NULL: initial values */
     enum sparse_precision precision;
     int width; /* columns of B and C, or as the operation calls it */
-    /* On the device, a number for each nonzero in the order of the pattern. SpMM and the mode weighted need them; SDDMM
+    /* On the device, a number for each nonzero in the order of the pattern. Both SpMM and the mode weighted need them; SDDMM
      * multiplies by them, and softmax and BIAS=1 add them; NULL: there are none. */
     const void *values;
 } sparse_request;

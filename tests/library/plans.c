@@ -233,6 +233,17 @@ static void test_transposed(sparse_matrix *A, const pair *values)
     for (int at = 0; at < COLS * WIDTH; at++)
         ok = ok && is_near(C.host[at], want[at]);
     report(ok, "a transposed product");
+    sparse_plan_destroy(plan);
+    plan = NULL;
+    cudaMemset(C.device, 0xff, C.bytes);
+    const sparse_request direct = {
+        .operation = "transposed_spmm", .width = WIDTH, .values = values->device};
+    ok = sparse_plan_create(A, &direct, &plan) == SPARSE_OK &&
+         sparse_plan_run(plan, (const void *[]){B.device}, (void *[]){C.device}, NULL) == SPARSE_OK;
+    fetch(&C);
+    for (int at = 0; at < COLS * WIDTH; at++)
+        ok = ok && is_near(C.host[at], want[at]);
+    report(ok, "transposed_spmm");
     report(sparse_values_transpose(A, 4, values->device, of_T.device, NULL) == SPARSE_INVALID &&
                sparse_values_transpose(T, 8, values->device, of_T.device, NULL) == SPARSE_INVALID,
            "values of a matrix that is not transposed, or of 8 bytes");
@@ -261,6 +272,8 @@ static void test_refusals(sparse_matrix *A, pair *values)
             (sparse_request){.operation = "spmv", .width = 1});
     refused(A, SPARSE_INVALID, "no operation ''", (sparse_request){.width = 1});
     refused(A, SPARSE_INVALID, "spmm: N = 0", (sparse_request){.operation = "spmm", .values = d});
+    refused(A, SPARSE_UNSUITED, "bsmm: its sparse operand is no CSR matrix",
+            (sparse_request){.operation = "bsmm", .width = 4});
     refused(A, SPARSE_INVALID, "softmax: H = 9",
             (sparse_request){.operation = "softmax", .width = 9});
     refused(A, SPARSE_INVALID, "spmm needs values",
