@@ -69,7 +69,8 @@ static void test_step(const instruments *all, const char *spec, enum model_kind 
 int main(void)
 {
     const kernel_choice suite = {NULL, NULL}, three = {"split_rows", "sddmm"};
-    const instrument_settings settings = {INSTRUMENT_MEMCHECK | INSTRUMENT_RACECHECK, "h200", 1};
+    const instrument_settings settings = {
+        .which = INSTRUMENT_MEMCHECK | INSTRUMENT_RACECHECK, .model = "h200", .sample = 1};
     const char *const random = "rand:rows=40,deg=4,skew=1";
     char star[] = "/tmp/star-XXXXXX.mtx";
     error_text error;
