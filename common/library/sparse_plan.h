@@ -21,6 +21,8 @@
  *                                                 gatv2: Q, a, V           O, lse
  *                                                 weighted: V              O
  *   attention_backward   d      HEADS             Q, K, V, O, dO, lse      dQ, dK, dV
+ *   transposed_spmm      N      -                 B                        C
+ *   sparse_layer         N      STEPS ORDERS      X, dY                    Y, dX, the new W
  *
  * Ownership    The caller owns every array that it passes. A matrix copies the pattern. A plan borrows its matrix and
  *              the values: both must outlive it.

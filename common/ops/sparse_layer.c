@@ -505,6 +505,7 @@ static void rebind(void *instance, void *const *d_inputs)
         self->in.X[t] = (const char *)d_inputs[X_DENSE] + t * self->X_step;
         self->in.dY[t] = (const char *)d_inputs[DY_DENSE] + t * self->dY_step;
     }
+    self->in.by_column = self->plan.both_orders ? d_inputs[BY_COLUMN] : NULL;
 }
 
 static cudaError_t prepare(const contender *c, const problem *p, void *const *d_inputs, int *tuning,
@@ -517,7 +518,6 @@ static cudaError_t prepare(const contender *c, const problem *p, void *const *d_
     self->dY_step = element * step_elements(p, p->A->rows);
     self->plan = (sparse_layer_plan){
         .W = dataset_on_device(p, d_inputs[ROW_PTR], d_inputs[COL_IDX], NULL),
-        .d_by_column = both_orders(p) ? d_inputs[BY_COLUMN] : NULL,
         .N = p->width,
         .contender = of(c),
         .steps = steps_of(p),

@@ -33,25 +33,24 @@ enum { LAYER_STEPS = 3 };
 /* Which knob of a problem is which. */
 enum { KNOB_STEPS, KNOB_ORDERS };
 
-/* The dense inputs of a run on the device, of the contender's precision, 256-byte aligned. */
+/* The other inputs of a run on the device, of the contender's precision, 256-byte aligned. */
 typedef struct sparse_layer_inputs {
     const void *X[LAYER_STEPS], *dY[LAYER_STEPS];
+    /* The values of W, rounded, in the order of its transpose: column by column, rows ascending; of nonzeros that are
+     * stored twice the order stays. NULL with ORDERS = 1. */
+    const void *by_column;
 } sparse_layer_inputs;
 
 /* The results. All hold garbage before, and must be defined in full after. */
 typedef struct sparse_layer_outputs {
     void *Y[LAYER_STEPS], *dX[LAYER_STEPS];
-    float *W; /* in W's order */
-    void
-        *by_column; /* the same, rounded, in the order of plan->d_by_column; NULL with ORDERS = 1 */
+    float *W;        /* in W's order */
+    void *by_column; /* the same, rounded, in the inputs' order; NULL with ORDERS = 1 */
 } sparse_layer_outputs;
 
 /* One prepared step: what `prepare` filled and `run` uses. */
 typedef struct sparse_layer_plan {
-    device_csr W; /* its values, fp32 in every precision, are those of the next run */
-    /* They, rounded, in the order of W's transpose: column by column, rows ascending; of nonzeros that are stored twice
-     * the order stays. Those of the next run, too. NULL with ORDERS = 1. */
-    const void *d_by_column;
+    device_csr W;             /* its values, fp32 in every precision, are those of the next run */
     int N;                    /* columns of X, dY, Y and dX: the batch, any N >= 1 */
     int tuning[MAX_TUNABLES]; /* the chosen value of each tunable, in order */
     const struct sparse_layer_contender *contender; /* whose plan it is */

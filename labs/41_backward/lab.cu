@@ -162,9 +162,7 @@ static cudaError_t prepare_by_column(const sparse_layer_plan *plan, layer_state 
     CUDA_TRY(transposed_pattern_build(&plan->W, &s->pattern));
     CUDA_TRY(transposed_pattern_describe(s->pattern));
     CUDA_TRY(transposed_pattern_invert(s->pattern));
-    device_csr T = s->pattern->T;
-    if (precision_of(plan) == PRECISION_FP32) T.d_values = (const float *)plan->d_by_column;
-    return nest_spmm(plan, T, &s->by_column);
+    return nest_spmm(plan, s->pattern->T, &s->by_column);
 }
 
 static cudaError_t fill(sparse_layer_plan *plan, layer_state *s)
@@ -219,24 +217,30 @@ static cudaError_t prepare(sparse_layer_plan *plan)
 
 /* ---- running ------------------------------------------------------------------------------------- */
 
-/* C = A * B by the nested plan, or by weighted_sum. */
+/* C = A * B with the values of this run, by the nested plan or by weighted_sum. A nested plan reads values where they
+ * are: it is told where. */
 template <class T>
 static cudaError_t multiply(const spmm_plan *plan, const T *values, const void *B, void *C,
                             cudaStream_t stream)
 {
     const device_csr &A = plan->A;
-    if (plan->nested) return spmm_nested_run(plan, (const float *)B, (float *)C, stream);
+    if constexpr (sizeof(T) == sizeof(float)) {
+        for (spmm_plan *inner = plan->nested; inner; inner = inner->nested)
+            inner->A.d_values = values;
+        if (plan->nested) return spmm_nested_run(plan, (const float *)B, (float *)C, stream);
+    }
     return weighted_sum(A.rows, plan->N, A.d_row_ptr, A.d_col_idx, values_in_place<T>{values},
                         (const T *)B, (T *)C, stream);
 }
 
-/* dX = W^T dY: lab 40's product, or that with W by columns. */
+/* dX = W^T dY of a time step: lab 40's product, or that with W by columns. */
 template <class T>
 static cudaError_t input_gradient(const sparse_layer_plan *plan, const layer_state *s,
-                                  const void *dY, void *dX, cudaStream_t stream)
+                                  const sparse_layer_inputs *in, const T *dY, void *dX,
+                                  cudaStream_t stream)
 {
     if (!plan->both_orders) return transposed_spmm_run(&s->transpose, dY, dX, stream);
-    return multiply(&s->by_column, (const T *)plan->d_by_column, dY, dX, stream);
+    return multiply(&s->by_column, (const T *)in->by_column, dY, dX, stream);
 }
 
 /* A time step's gradient by W: D[z] = <dY[row of z], X[column of z]>. */
@@ -299,7 +303,7 @@ static cudaError_t run(const sparse_layer_plan *plan, const sparse_layer_inputs 
         const T *X = (const T *)in->X[t], *dY = (const T *)in->dY[t];
         /* BEGIN STUDENT: the three products of time step t, with the weights before the update */
         CUDA_TRY(multiply(&s->forward, values, X, out->Y[t], stream));
-        CUDA_TRY(input_gradient<T>(plan, s, dY, out->dX[t], stream));
+        CUDA_TRY(input_gradient(plan, s, in, dY, out->dX[t], stream));
         CUDA_TRY(weight_gradient(s, dY, X, gradient, stream));
         /* END STUDENT */
     }

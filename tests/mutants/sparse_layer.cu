@@ -97,6 +97,13 @@ static __global__ void update_kernel(device_csr W, device_csr P, const int *plac
     }
 }
 
+/* The weights of now, by column. */
+template <class T> static __global__ void copy_kernel(device_csr W, const int *place, T *by_column)
+{
+    const int i = blockIdx.x * BLOCK + threadIdx.x;
+    if (i < W.nnz) by_column[i] = narrow<T>(W.d_values[place[i]]);
+}
+
 template <bug BUG, class T> static cudaError_t prepare(sparse_layer_plan *plan)
 {
     const size_t bytes = plan->W.nnz * sizeof(T);
@@ -105,7 +112,9 @@ template <bug BUG, class T> static cudaError_t prepare(sparse_layer_plan *plan)
     plan->state = own;
     CUDA_TRY(transposed_pattern_build(&plan->W, &own->pattern));
     CUDA_TRY(cudaMalloc(&own->d_by_column, bytes));
-    return cudaMemcpy(own->d_by_column, plan->d_by_column, bytes, cudaMemcpyDeviceToDevice);
+    copy_kernel<T>
+        <<<plan->W.nnz / BLOCK + 1, BLOCK>>>(plan->W, own->pattern->d_place, (T *)own->d_by_column);
+    return cudaGetLastError();
 }
 
 static void release(sparse_layer_plan *plan)
@@ -123,7 +132,7 @@ static cudaError_t run(const sparse_layer_plan *plan, const sparse_layer_inputs 
     const kept *own = (const kept *)plan->state;
     const device_csr &P = own->pattern->T;
     const int N = plan->N, blocks = (N + BLOCK - 1) / BLOCK;
-    const T *now = (const T *)plan->d_by_column;
+    const T *now = (const T *)in->by_column;
     const T *used = BUG == COLUMNS_OF_PREPARE ? (const T *)own->d_by_column : now;
     update_kernel<BUG, T><<<P.rows, BLOCK, 0, stream>>>(plan->W, P, own->pattern->d_place, *in,
                                                         *out, now, plan->steps, N, plan->eta);
