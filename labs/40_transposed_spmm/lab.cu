@@ -72,9 +72,11 @@ template <class T> struct values_through {
 
     __device__ __forceinline__ float of(int i) const
     {
+        float value = 0;
         /* BEGIN STUDENT: the value of nonzero i of the transpose, as a float */
-        return widen(values[place[i]]);
+        value = widen(values[place[i]]);
         /* END STUDENT */
+        return value;
     }
 };
 

@@ -244,16 +244,14 @@ static cudaError_t input_gradient(const sparse_layer_plan *plan, const layer_sta
 }
 
 /* A time step's gradient by W: D[z] = <dY[row of z], X[column of z]>. */
-static cudaError_t weight_gradient(const layer_state *s, const float *dY, const float *X, float *D,
-                                   cudaStream_t stream)
-{
-    return sddmm_nested_run(&s->gradient, dY, X, D, stream);
-}
 template <class T>
 static cudaError_t weight_gradient(const layer_state *s, const T *dY, const T *X, T *D,
                                    cudaStream_t stream)
 {
-    return sddmm_nested_run16(&s->gradient, dY, X, D, stream);
+    if constexpr (sizeof(T) == sizeof(float))
+        return sddmm_nested_run(&s->gradient, dY, X, D, stream);
+    else
+        return sddmm_nested_run16(&s->gradient, dY, X, D, stream);
 }
 
 /* The weights as the products take them. */
