@@ -24,15 +24,12 @@ $(if $(SITE_PAGES),,$(error site: scripts/site-pages lists no page))
 
 # site_page KIND, SOURCE, PAGE: the rule of a page.
 define site_page
-$(SITE)/$(3): $(call site_needs_$(1),$(2)) $(if $(filter copy,$(1)),,$(SITE_LIST) $(SITE_MAKERS))
+$(SITE)/$(3): $(if $(filter map trace,$(1)),$(call site_needs_$(1),$(2)),$(2)) $(if $(filter copy,$(1)),,$(SITE_LIST) $(SITE_MAKERS))
 	$$(call say,PAGE,$(3))
 	$$(Q)$(if $(filter copy,$(1)),mkdir -p $$(@D) && cp $$< $$@,scripts/site-page '$(SITE_LIST)' '$(2)' $$@ '$(SITE_PROGRAMS)')
 site: $(SITE)/$(3)
 endef
-site_needs_text = $(1)
-site_needs_source = $(1)
-site_needs_folder = $(1)
-site_needs_copy = $(1)
+site_needs_map =
 site_needs_trace = site/traces.tsv $(SITE_PROGRAMS)/$(shell awk -F '\t' '$$1 == "$(1)" { sub(/ .*/, "", $$3); print $$3 }' site/traces.tsv)
 $(foreach p,$(SITE_PAGES),$(eval $(call site_page,$(word 1,$(subst >, ,$(p))),$(word 2,$(subst >, ,$(p))),$(word 3,$(subst >, ,$(p))))))
 

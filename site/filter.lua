@@ -153,21 +153,21 @@ end
 
 -- ladder TABLE, THEMES: the table as a list of rungs under each theme.
 local function ladder(full, themes)
-  local blocks, theme, list = {}, 0, nil
+  local blocks, theme, rungs = {}, 0, nil
   local lines, most = pandoc.utils.to_simple_table(full).rows, 1
   for _, row in ipairs(lines) do most = math.max(most, tonumber(words_of(row)[3]) or 0) end
   for _, row in ipairs(lines) do
     local number = tonumber(words_of(row)[1])
     while themes[theme + 1] and tonumber(themes[theme + 1][1]) <= number do
-      theme, list = theme + 1, nil
+      theme, rungs = theme + 1, nil
     end
-    if not list then
-      list = pandoc.BulletList({})
+    if not rungs then
+      rungs = {}
       blocks[#blocks + 1] = pandoc.Header(3, { pandoc.Str(themes[theme][2]) }, { id = 'labs-from-' .. themes[theme][1] })
-      blocks[#blocks + 1] = pandoc.Div({ list }, { class = 'ladder' })
+      blocks[#blocks + 1] = pandoc.Div({}, { class = 'ladder' })
     end
-    list.content[#list.content + 1] = { pandoc.Plain({ rung(row, most) }) }
-    blocks[#blocks] = pandoc.Div({ list }, { class = 'ladder' })
+    rungs[#rungs + 1] = { pandoc.Plain({ rung(row, most) }) }
+    blocks[#blocks].content = { pandoc.BulletList(rungs) }
   end
   return blocks
 end
