@@ -19,8 +19,8 @@
  * other block reads, and the weights behind a gate of 0, may hold NaN.
  *
  * B, the pass and gates are choices of the problem: ./lab50 blocks:in=1024 64 --set PASS=bprop,GATES=1. B is the
- * dataset's (csr_matrix.block) where BLOCK is not set. It is no number of the layout alone, since every pattern serves
- * with every B; so B is a knob, which a layout that names one sets. With GATES=1 a gate is A's value where A has values;
+ * dataset's (csr_matrix.block); where it names none, every pattern serves with every B, and BLOCK says which. So B is a
+ * knob, which a layout that names a B sets. With GATES=1 a gate is A's value where A has values;
  * else gates are drawn, a quarter of them 0. The width is N.
  *
  * What a lab of this operation must provide: one bsmm_contender, registered with BSMM_REGISTER.

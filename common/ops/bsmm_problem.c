@@ -14,7 +14,7 @@ enum status bsmm_layout_create(problem *p, int block_knob, block_layout *layout,
     const csr_matrix *A = p->A;
     enum status status = dataset_check(p, "block-sparse", error);
     if (status != STATUS_OK) return status;
-    if (!p->knobs[block_knob]) p->knobs[block_knob] = A->block;
+    if (A->block) p->knobs[block_knob] = A->block;
     *block = problem_knob(p, block_knob);
     const int64_t lines = A->rows > A->cols ? A->rows : A->cols;
     if (lines * *block > INT32_MAX)

@@ -8,8 +8,8 @@
 #include "matrix/block_layout.h"
 #include "ops/inputs.h"
 
-/* The layout of p->A, which the caller frees, and B by the knob `block_knob`, which is the dataset's if it is not set:
- * that is then stored in the knob. Refuses what no contender can take. */
+/* The layout of p->A, which the caller frees, and B: the dataset's, if it names one, which is then stored in the knob
+ * `block_knob`; else the knob's. Refuses what no contender can take. */
 enum status bsmm_layout_create(problem *p, int block_knob, block_layout *layout, int *block,
                                error_text *error);
 

@@ -441,8 +441,7 @@ const operation bsmm_update_operation = {
     .width_meaning = "columns of the minibatch: tokens",
     .usual_width = 64,
     .knobs = {[UPDATE_KNOB_BLOCK] = {.name = "BLOCK",
-                                     .meaning =
-                                         "side of a block; of a layout: the one that it names",
+                                     .meaning = "side of a block, where the dataset names none",
                                      .values = {8, 16, 32, 64},
                                      .num_values = 4,
                                      .initial = 32},

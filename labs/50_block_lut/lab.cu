@@ -11,6 +11,8 @@
  */
 #include "finish.cuh"
 
+#include "ops/bsmm.h"
+
 #include <stdlib.h>
 
 enum { TUNE_SUM, TUNE_COUNTS };

@@ -1,7 +1,7 @@
 /*
  * Lab 52 - blocks on tensor cores: products with block-sparse weights in 16 bits, in both directions.
  *
- * Idea      Tensor cores multiply 20 times as fast as CUDA cores, so bytes decide. A thread block makes the outputs of
+ * Idea      Tensor cores multiply far faster than CUDA cores, so bytes decide. A thread block makes the outputs of
  *           128 neighbouring features: a tile of X that it fetches serves every block of W in that stripe.
  * Changed   Lab 50 gives a thread block one list, here it has the union of several (block_walk.h). Tokens are rows, sums
  *           are formed by mma.sync, and tiles come by asynchronous copies, some steps ahead.
@@ -16,6 +16,7 @@
 #include "device/last_block.cuh"
 #include "device/partial_sums.h"
 #include "formats/block_walk.h"
+#include "ops/bsmm.h"
 
 #include <stdlib.h>
 

@@ -67,7 +67,7 @@ static bool try_settings(workbench *w, const contender *c, bool all, char *text,
     return good;
 }
 
-/* One problem with the choices of that number. BLOCK is the layout's. */
+/* One problem with the choices of that number, but for BLOCK, which is the layout's. */
 static bool try_problem(const contender *c, const device_info *device, const csr_matrix *A, int N,
                         uint64_t number, bool all, char *text, size_t bytes)
 {
@@ -76,7 +76,6 @@ static bool try_problem(const contender *c, const device_info *device, const csr
     problem p = {
         .operation = c->operation, .A = A, .width = N, .seed = 1, .precision = c->precision};
     problem_turn_knobs(&p, number);
-    p.knobs[0] = 0;
     enum status status = row_stats_compute(A, &p.stats, &error);
     if (status == STATUS_OK) status = p.operation->create(&p, &error);
     if (status == STATUS_OK) status = workbench_create(&w, &CHECK_ONLY, device, &p, &error);

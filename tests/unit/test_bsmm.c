@@ -108,11 +108,12 @@ static void products_are_those_of_dense_weights(void **state)
         for (int gates = 0; gates < 2; gates++)
             for (int precision = 0; precision < NUM_PRECISIONS; precision++)
                 assert_product(&A, (enum precision)precision, (int[MAX_KNOBS]){0, pass, gates});
+    A.block = 0;
     assert_product(&A, PRECISION_FP32, (int[MAX_KNOBS]){16, 0, 0}); /* the same pattern of others */
     csr_free(&A);
 }
 
-/* The dataset's block is the problem's, unless the user chose one; without either it is 32. */
+/* The dataset's block is the problem's; without one it is the user's, or 32. */
 static void whose_block_counts(void **state)
 {
     (void)state;
@@ -125,9 +126,12 @@ static void whose_block_counts(void **state)
     assert_string_equal(text, "BLOCK=16 PASS=fprop GATES=0");
     p.operation->destroy(&p);
     create(&p, &bsmm_operation, PRECISION_FP32, &A, 3, (int[MAX_KNOBS]){8});
-    assert_int_equal(problem_knob(&p, BSMM_KNOB_BLOCK), 8);
+    assert_int_equal(problem_knob(&p, BSMM_KNOB_BLOCK), 16);
     p.operation->destroy(&p);
     A.block = 0;
+    create(&p, &bsmm_operation, PRECISION_FP32, &A, 3, (int[MAX_KNOBS]){8});
+    assert_int_equal(problem_knob(&p, BSMM_KNOB_BLOCK), 8);
+    p.operation->destroy(&p);
     create(&p, &bsmm_operation, PRECISION_FP32, &A, 3, (int[MAX_KNOBS]){0});
     assert_int_equal(problem_knob(&p, BSMM_KNOB_BLOCK), 32);
     p.operation->destroy(&p);
