@@ -23,6 +23,13 @@
  *   attention_backward   d      HEADS             Q, K, V, O, dO, lse      dQ, dK, dV
  *   transposed_spmm      N      -                 B                        C
  *   sparse_layer         N      STEPS ORDERS      X, dY                    Y, dX, the new W
+ *   bsmm                 N      BLOCK PASS GATES  fprop: W, X, gate        Y
+ *                                                 bprop: W, dY, gate       dX
+ *   bsmm_update          N      BLOCK PAIRS GATES X, dY, U, gate           dW
+ *                               ALPHA BETA
+ *
+ * Of the last two the matrix is a layout: a nonzero is a block, numbered in z-order. Without GATES there is no gate, and
+ * without BETA no U.
  *
  * Ownership    The caller owns every array that it passes. A matrix copies the pattern. A plan borrows its matrix and
  *              the values: both must outlive it.

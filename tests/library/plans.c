@@ -254,6 +254,55 @@ static void test_transposed(sparse_matrix *A, const pair *values)
 /* ---- refusals -------------------------------------------------------------------------------- */
 
 /* The request fails so, with that word in its text, and gives no plan. */
+/* Three blocks of 8 on the diagonal, numbered from the first on: y = W^T x, and the gradient of W. */
+static void test_blocks(void)
+{
+    enum { SIDE = 8, BLOCKS = 3, TOKENS = 5, FEATURES = SIDE * BLOCKS };
+    static const int64_t diagonal_ptr[] = {0, 1, 2, 3};
+    static const int32_t diagonal[] = {0, 1, 2};
+    sparse_matrix *layout;
+    sparse_plan *product = NULL, *update = NULL;
+    pair W = pair_of(BLOCKS * SIDE * SIDE, 5), X = pair_of(FEATURES * TOKENS, 6);
+    pair Y = pair_of(FEATURES * TOKENS, 7), dW = pair_of(BLOCKS * SIDE * SIDE, 8);
+    const sparse_request forward = {.operation = "bsmm", .width = TOKENS, .settings = "BLOCK=8"};
+    const sparse_request gradient = {
+        .operation = "bsmm_update", .width = TOKENS, .settings = "BLOCK=8"};
+    int ok = sparse_matrix_create(BLOCKS, BLOCKS, diagonal_ptr, diagonal, &layout) == SPARSE_OK &&
+             sparse_plan_create(layout, &forward, &product) == SPARSE_OK &&
+             sparse_plan_create(layout, &gradient, &update) == SPARSE_OK &&
+             sparse_plan_run(product, (const void *[]){W.device, X.device}, (void *[]){Y.device},
+                             0) == SPARSE_OK &&
+             sparse_plan_run(update, (const void *[]){X.device, Y.device}, (void *[]){dW.device},
+                             0) == SPARSE_OK;
+    fetch(&Y);
+    fetch(&dW);
+    for (int k = 0; k < FEATURES && ok; k++)
+        for (int t = 0; t < TOKENS; t++) {
+            float sum = 0;
+            for (int i = 0; i < SIDE; i++)
+                sum += W.host[k / SIDE * 64 + i * SIDE + k % SIDE] *
+                       X.host[(k / SIDE * SIDE + i) * TOKENS + t];
+            ok &= sum == Y.host[k * TOKENS + t];
+        }
+    for (int e = 0; e < BLOCKS * 64 && ok; e++) {
+        const int first = e / 64 * SIDE;
+        float sum = 0;
+        for (int t = 0; t < TOKENS; t++)
+            sum += X.host[(first + e % 64 / SIDE) * TOKENS + t] *
+                   Y.host[(first + e % SIDE) * TOKENS + t];
+        ok &= sum == dW.host[e];
+    }
+    report(ok, "blocks on a diagonal, and their gradient");
+    sparse_plan_destroy(product);
+    sparse_plan_destroy(update);
+    sparse_matrix_destroy(layout);
+    pair *all[] = {&W, &X, &Y, &dW};
+    for (int i = 0; i < 4; i++) {
+        free(all[i]->host);
+        cudaFree(all[i]->device);
+    }
+}
+
 static void refused(sparse_matrix *A, enum sparse_status status, const char *word, sparse_request r)
 {
     sparse_plan *plan = (sparse_plan *)A;
@@ -372,6 +421,7 @@ int main(void)
     test_sddmm(A, &values);
     test_attention(A);
     test_backward_and_softmax(A);
+    test_blocks();
     test_transposed(A, &values);
     test_refusals(A, &values);
     test_threads(A, &values);
