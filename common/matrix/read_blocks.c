@@ -70,7 +70,9 @@ static enum status read_rows(text_input *in, const header *h, coo_list *list, er
     enum status status = STATUS_OK;
     for (int64_t row = 0; row < h->rows && h->cols > 0 && status == STATUS_OK; row++)
         status = read_row(in, h, row, list, error);
-    return status == STATUS_OK ? text_finish(in, "the last block row", error) : status;
+    if (status != STATUS_OK) return status;
+    text_next_entry(in, '#', '#'); /* comments may end the file, too */
+    return text_finish(in, "the last block row", error);
 }
 
 static enum status read_blocks(const char *path, csr_matrix *A, error_text *error)

@@ -183,9 +183,7 @@ static bool reread_blocks(lines *l, triples *m)
             if (!good || j != m->cols) return false;
         }
     }
-    while (good && l->at < l->end)
-        good = isspace((unsigned char)*l->at++);
-    return good;
+    return good && !next(l, "#"); /* comments and blanks may follow */
 }
 
 bool reread(const char *format, const bytes *text, triples *m)

@@ -206,6 +206,7 @@ static void blocks_reads(void **state)
     static const sample samples[] = {
         {"four.blocks", "2 3 32\n101\n010\n", "2x3: 0,0 0,2 1,1"},
         {"apart.blocks", "# why\n2 3 8\n1 0 1 \n# between\n\n 010", "2x3: 0,0 0,2 1,1"},
+        {"end.blocks", "1 2 64\n01\n# the end\n", "1x2: 0,1"},
         {"none.blocks", "1 2 64\n00\n", "1x2:"},
         {"no-rows.blocks", "0 3 16\n", "0x3:"},
         {"no-columns.blocks", "2 0 16\n\n\n", "2x0:"},
