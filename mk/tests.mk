@@ -6,7 +6,7 @@ TESTS_C := $(filter-out $(if $(filter cuda,$(BACKEND)),$(TESTS_PROFILER)),$(wild
 TESTS_CU := $(wildcard tests/primitives/*.cu)
 TESTS_SIMT := $(if $(filter simt,$(BACKEND)),$(wildcard tests/simt/*.cu))
 # Programs of traced kernels: one a folder.
-TESTS_TRACED := $(if $(filter simt,$(BACKEND)),$(wildcard tests/planted tests/counters tests/app_gat))
+TESTS_TRACED := $(if $(filter simt,$(BACKEND)),$(wildcard tests/planted tests/counters tests/app_*))
 TEST_PROGRAMS := $(patsubst %,$(OUT)/%,$(basename $(TESTS_C) $(TESTS_CU) $(TESTS_SIMT))) \
                  $(OUT)/tests/kernels/matrix $(patsubst %,$(OUT)/%/run,$(wildcard tests/mutants)) \
                  $(TESTS_TRACED:%=$(OUT)/traced/%/run)
@@ -36,10 +36,6 @@ $(TESTS_TRACED:%=$(OUT)/traced/%/run): $(OUT)/traced/%/run: $(TRACED_COMMON)
 	$(link)
 $(foreach t,$(TESTS_TRACED),$(eval $(OUT)/traced/$(t)/run: $(call traced,$(call object,$(wildcard $(t)/*.cu))) \
     $(call object,$(wildcard $(t)/*.c))))
-# The app with its kernels and those of all labs.
-$(OUT)/traced/tests/app_gat/run: $(call object,$(filter-out apps/gat/gat.c,$(wildcard apps/gat/*.c))) \
-                                 $(call traced,$(call object,$(wildcard apps/gat/*.cu)) $(ALL_LAB_OBJECTS))
-
 # A program of labs that misbehave, for the tests of the command line.
 test-programs: $(if $(wildcard tests/cli),$(OUT)/tests/cli/faulty $(if $(TWINS),$(OUT)/traced/tests/cli/faulty))
 $(OUT)/tests/cli/faulty: $(call object,$(LAB_MAIN) tests/cli/faulty.cu) $(COMMON)
