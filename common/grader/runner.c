@@ -331,7 +331,12 @@ static bool serve(session *s, message *m, char *payload)
 /* Opens all that has to be opened while that is still possible. */
 static enum status start(session *s, int which, error_text *error)
 {
-    const instrument_settings settings = {which, "h200", 1};
+    const instrument_settings settings = {.which = which,
+                                          .model = "h200",
+                                          .sample = 1,
+                                          .pick = TRACE_GIVEN,
+                                          .trace_block = -1,
+                                          .trace_warp = -1};
     device_info device;
     enum status status = device_open(0, &device, error);
     if (status != STATUS_OK) return status;

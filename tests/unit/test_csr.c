@@ -84,7 +84,12 @@ static void validate_names_row_and_reason(void **state)
         memcpy(offsets, cases[i].offsets, sizeof offsets);
         memcpy(columns, cases[i].columns, sizeof columns);
         memcpy(values, cases[i].values, sizeof values);
-        csr_matrix A = {3, 3, 4, offsets, columns, values, NULL, 0};
+        csr_matrix A = {.rows = 3,
+                        .cols = 3,
+                        .nnz = 4,
+                        .row_ptr = offsets,
+                        .col_idx = columns,
+                        .values = values};
         error_text error = {""};
         enum status status = csr_validate(&A, "m", &error);
         assert_string_equal(error.text, cases[i].message ? cases[i].message : "");
@@ -96,7 +101,7 @@ static void validate_sizes(void **state)
 {
     (void)state;
     int64_t offsets[2] = {0, 1};
-    csr_matrix A = {1, -2, 1, offsets, NULL, NULL, NULL, 0};
+    csr_matrix A = {.rows = 1, .cols = -2, .nnz = 1, .row_ptr = offsets};
     error_text error;
     assert_int_equal(csr_validate(&A, "m", &error), STATUS_DATASET);
     assert_string_equal(error.text, "m: 1 x -2 is no possible shape: each side is 0..2147483647");
@@ -223,7 +228,13 @@ static void transpose_small(void **state)
     int64_t offsets[] = {0, 3, 3, 5};
     int32_t columns[] = {3, 0, 3, 1, 0};
     float values[] = {1, 2, 3, 4, 5};
-    csr_matrix A = {3, 4, 5, offsets, columns, values, NULL, 0}, T;
+    csr_matrix A = {.rows = 3,
+                    .cols = 4,
+                    .nnz = 5,
+                    .row_ptr = offsets,
+                    .col_idx = columns,
+                    .values = values},
+               T;
     error_text error;
     assert_int_equal(csr_transpose(&A, &T, &error), STATUS_OK);
     assert_matrix_text(&T, "4x3: 0,0=2 0,2=5 1,2=4 3,0=1 3,0=3");

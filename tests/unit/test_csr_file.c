@@ -75,7 +75,8 @@ static void write_example(const char *name)
     int64_t offsets[] = {0, 2, 3};
     int32_t columns[] = {0, 2, 1};
     float values[] = {1, 2, 3};
-    csr_matrix A = {2, 3, 3, offsets, columns, values, NULL, 0};
+    csr_matrix A = {
+        .rows = 2, .cols = 3, .nnz = 3, .row_ptr = offsets, .col_idx = columns, .values = values};
     error_text error;
     assert_int_equal(csr_write(&A, fixture_path(name), &error), STATUS_OK);
 }
@@ -142,7 +143,7 @@ static void contents_are_validated(void **state)
     (void)state;
     int64_t offsets[] = {0, 2, 3};
     int32_t columns[] = {0, 2, 3};
-    csr_matrix A = {2, 3, 3, offsets, columns, NULL, NULL, 0};
+    csr_matrix A = {.rows = 2, .cols = 3, .nnz = 3, .row_ptr = offsets, .col_idx = columns};
     error_text error;
     assert_int_equal(csr_write(&A, fixture_path("bad.csr"), &error), STATUS_OK);
     assert_refused("bad.csr", "bad.csr: row 1: column 3 is outside the matrix (3 columns)");
@@ -152,7 +153,7 @@ static void unwritable_places(void **state)
 {
     (void)state;
     int64_t offsets[] = {0};
-    csr_matrix A = {0, 0, 0, offsets, NULL, NULL, NULL, 0};
+    csr_matrix A = {.rows = 0, .cols = 0, .nnz = 0, .row_ptr = offsets};
     error_text error;
     assert_int_equal(csr_write(&A, fixture_path("no/such/folder/a.csr"), &error), STATUS_RUNTIME);
     assert_non_null(strstr(error.text, "no/such/folder/a.csr"));
@@ -317,7 +318,7 @@ static void a_cache_is_validated(void **state)
     cache_locate(&files, &entry);
     int64_t offsets[] = {0, 1};
     int32_t columns[] = {5};
-    csr_matrix nonsense = {1, 1, 1, offsets, columns, NULL, NULL, 0};
+    csr_matrix nonsense = {.rows = 1, .cols = 1, .nnz = 1, .row_ptr = offsets, .col_idx = columns};
     error_text error;
     assert_int_equal(csr_file_write(&nonsense, entry.path, entry.key, &error), STATUS_OK);
     csr_matrix A = read_list("believed.txt");
