@@ -4,6 +4,9 @@
 APPS := $(notdir $(patsubst %/,%,$(sort $(wildcard apps/*/))))
 APP_PROGRAMS := $(foreach a,$(APPS),$(OUT)/apps/$(a)/$(a))
 
+# The library of plans, which an app may use.
+PLANS := $(call object,$(wildcard common/library/*.c common/library/*.cu))
+
 .PHONY: apps
 
 apps: $(APP_PROGRAMS) ## Build the applications: make apps && build/simt/apps/NAME/NAME --help
@@ -11,12 +14,12 @@ apps: $(APP_PROGRAMS) ## Build the applications: make apps && build/simt/apps/NA
 # Tests of an app link all of it but NAME.c, which has main: tests/unit/test_NAME.c, and tests/app_NAME/, whose kernels
 # are traced, those of the labs among them.
 define app_rule
-$(OUT)/apps/$(1)/$(1): $$(call object,$$(wildcard apps/$(1)/*.c apps/$(1)/*.cu)) $$(ALL_LAB_OBJECTS) $$(COMMON)
+$(OUT)/apps/$(1)/$(1): $$(call object,$$(wildcard apps/$(1)/*.c apps/$(1)/*.cu)) $$(PLANS) $$(ALL_LAB_OBJECTS) $$(COMMON)
 	$$(link)
 $(OUT)/tests/unit/test_$(1): $$(call object,$$(filter-out apps/$(1)/$(1).c,$$(wildcard apps/$(1)/*.c apps/$(1)/*.cu))) \
-                             $$(ALL_LAB_OBJECTS)
+                             $$(PLANS) $$(ALL_LAB_OBJECTS)
 $(OUT)/traced/tests/app_$(1)/run: $$(call object,$$(filter-out apps/$(1)/$(1).c,$$(wildcard apps/$(1)/*.c))) \
-                                  $$(call traced,$$(call object,$$(wildcard apps/$(1)/*.cu)) $$(ALL_LAB_OBJECTS))
+                                  $$(call traced,$$(call object,$$(wildcard apps/$(1)/*.cu)) $$(PLANS) $$(ALL_LAB_OBJECTS))
 endef
 $(foreach a,$(APPS),$(eval $(call app_rule,$(a))))
 test-programs: $(APP_PROGRAMS)
