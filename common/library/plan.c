@@ -95,12 +95,15 @@ static const contender *kernel_named(const operation *op, enum precision precisi
     return NULL;
 }
 
-/* How many numbers a nonzero may have: kernels number them in int. */
-static int64_t heads_of(const problem *p)
+/* The numbers that a nonzero stands for: a score for each head, or the weights of a block. Kernels number them in int. */
+static int64_t numbers_of(const problem *p)
 {
     const operation *op = p->operation;
-    for (int i = 0; i < MAX_KNOBS && op->knobs[i].name; i++)
-        if (!strcmp(op->knobs[i].name, "HEADS")) return problem_knob(p, i);
+    for (int i = 0; i < MAX_KNOBS && op->knobs[i].name; i++) {
+        const int64_t value = problem_knob(p, i);
+        if (!strcmp(op->knobs[i].name, "HEADS")) return value;
+        if (!strcmp(op->knobs[i].name, "BLOCK")) return value * value;
+    }
     return !strcmp(op->width, "H") ? p->width : 1;
 }
 
@@ -162,19 +165,15 @@ static enum sparse_status learn_operands(sparse_plan *plan, const sparse_request
            ends_with(p->inputs[plan->num_sparse].name, CSR_ARRAYS[plan->num_sparse]))
         plan->num_sparse++;
     plan->has_values = plan->num_sparse == NUM_CSR_ARRAYS;
-    if (plan->num_sparse < NUM_CSR_ARRAYS - 1)
-        return refuse(SPARSE_UNSUITED, "%s: its sparse operand is no CSR matrix, which plans have",
-                      p->operation->name);
     if (plan->has_values && !r->values)
         return refuse(SPARSE_INVALID, "%s needs values", p->operation->name);
     if (!plan->has_values && r->values)
         return refuse(SPARSE_INVALID, "%s takes no values with these settings", p->operation->name);
-    if (p->A->nnz * heads_of(p) > MAX_NNZ)
-        return refuse(SPARSE_INVALID, "%s: %lld nonzeros of %lld heads, at most %d",
-                      p->operation->name, (long long)p->A->nnz, (long long)heads_of(p), MAX_NNZ);
-    plan->d_inputs[0] = plan->A->d_row_ptr;
-    plan->d_inputs[1] = plan->A->d_col_idx;
-    if (plan->has_values) plan->d_inputs[2] = (void *)r->values;
+    if (p->A->nnz > MAX_NNZ / numbers_of(p))
+        return refuse(SPARSE_INVALID, "%s: %lld nonzeros of %lld numbers, at most %d in all",
+                      p->operation->name, (long long)p->A->nnz, (long long)numbers_of(p), MAX_NNZ);
+    void *const arrays[] = {plan->A->d_row_ptr, plan->A->d_col_idx, (void *)r->values};
+    memcpy(plan->d_inputs, arrays, plan->num_sparse * sizeof *arrays);
     return SPARSE_OK;
 }
 

@@ -8,8 +8,7 @@
  *
  * docs/use-it.md has a whole program, and the commands that build it. `make lib` makes the library.
  *
- * Operations   common/ops/NAME.h defines each of them. Arrays are row-major and lie on the device. Operations whose sparse
- *              operand is no CSR matrix, as bsmm, have no plans here.
+ * Operations   common/ops/NAME.h defines each of them. Arrays are row-major and lie on the device.
  *
  *   operation            width  settings          inputs                   outputs
  *   spmm                 N      -                 B                        C
@@ -21,7 +20,6 @@
  *                                                 gatv2: Q, a, V           O, lse
  *                                                 weighted: V              O
  *   attention_backward   d      HEADS             Q, K, V, O, dO, lse      dQ, dK, dV
- *   transposed_spmm      N      -                 B                        C
  *   sparse_layer         N      STEPS ORDERS      X, dY                    Y, dX, the new W
  *   bsmm                 N      BLOCK PASS GATES  fprop: W, X, gate        Y
  *                                                 bprop: W, dY, gate       dX

@@ -253,7 +253,6 @@ static void test_transposed(sparse_matrix *A, const pair *values)
 
 /* ---- refusals -------------------------------------------------------------------------------- */
 
-/* The request fails so, with that word in its text, and gives no plan. */
 /* Three blocks of 8 on the diagonal, numbered from the first on: y = W^T x, and the gradient of W. */
 static void test_blocks(void)
 {
@@ -303,6 +302,7 @@ static void test_blocks(void)
     }
 }
 
+/* The request fails so, with that word in its text, and gives no plan. */
 static void refused(sparse_matrix *A, enum sparse_status status, const char *word, sparse_request r)
 {
     sparse_plan *plan = (sparse_plan *)A;
@@ -321,8 +321,6 @@ static void test_refusals(sparse_matrix *A, pair *values)
             (sparse_request){.operation = "spmv", .width = 1});
     refused(A, SPARSE_INVALID, "no operation ''", (sparse_request){.width = 1});
     refused(A, SPARSE_INVALID, "spmm: N = 0", (sparse_request){.operation = "spmm", .values = d});
-    refused(A, SPARSE_UNSUITED, "bsmm: its sparse operand is no CSR matrix",
-            (sparse_request){.operation = "bsmm", .width = 4});
     refused(A, SPARSE_INVALID, "softmax: H = 9",
             (sparse_request){.operation = "softmax", .width = 9});
     refused(A, SPARSE_INVALID, "spmm needs values",
