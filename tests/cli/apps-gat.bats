@@ -103,7 +103,7 @@ build_wrong() {
 }
 
 @test "1: the check finds a slope that was forgotten" {
-    build_wrong kernels.cu 's/x > 0 ? ds : ds \* ATTENTION_SLOPE/ds/'
+    build_wrong kernels.cu 's/ds : ds \* ATTENTION_SLOPE/ds : ds/'
     fails 1 "wrong gradient: " "$small" --vs none --steps 3
 }
 
