@@ -42,7 +42,7 @@ struct warp_sum {
 
 struct block_record {
     uint64_t number;
-    unsigned at[3];
+    unsigned at[3], grid[3], block[3]; /* grid and block: of its launch */
     std::vector<raw_step> steps;
     std::vector<warp_sum> warps;
     std::vector<mark> marks;
@@ -52,7 +52,7 @@ struct block_record {
 
 /* The recording of one kernel so far, from all its launches. */
 struct kept_kernel {
-    recording shown; /* without its arrays and lists */
+    recording shown; /* without its place, arrays and lists */
     block_record block;
     bool has_finding, follows;
     unsigned best_warp;
@@ -61,7 +61,8 @@ struct kept_kernel {
 
 static instrument_settings settings;
 static std::vector<kept_kernel> &kept = *new std::vector<kept_kernel>;
-static kept_kernel *current; /* of the launch that runs */
+static kept_kernel *current;      /* of the launch that runs ... */
+static simt_launch_config config; /* ... and its shape: launches of one kernel may differ */
 static block_record &running = *new block_record;
 static int64_t followed = -1; /* element of FOLLOWED that the first contender loaded first */
 
@@ -77,34 +78,34 @@ void record_reset(void)
     current = nullptr;
 }
 
-static kept_kernel *kernel_of(const launch *job, bool in_prepare)
+static kept_kernel *kernel_of(bool in_prepare)
 {
-    const simt_launch_config &c = job->config;
     kept_kernel k = {};
-    simt_kernel_name(c.kernel, c.name, k.shown.kernel, sizeof k.shown.kernel);
+    simt_kernel_name(config.kernel, config.name, k.shown.kernel, sizeof k.shown.kernel);
     for (kept_kernel &known : kept)
         if (!strcmp(known.shown.kernel, k.shown.kernel) && known.shown.in_prepare == in_prepare)
             return &known;
     k.shown.in_prepare = in_prepare;
-    const unsigned grid[] = {c.grid.x, c.grid.y, c.grid.z};
-    const unsigned block[] = {c.block.x, c.block.y, c.block.z};
-    std::copy_n(grid, 3, k.shown.grid);
-    std::copy_n(block, 3, k.shown.block);
-    k.shown.warps = (job->block_threads + WARP_LANES - 1) / WARP_LANES;
     kept.push_back(k);
     return &kept.back();
 }
 
 void record_launch_begins(const launch *job, bool in_prepare)
 {
-    current = kernel_of(job, in_prepare);
+    config = job->config;
+    current = kernel_of(in_prepare);
 }
 
 void record_block_begins(const worker *self)
 {
+    auto copy = [](const auto &from, unsigned *to) {
+        const unsigned v[] = {from.x, from.y, from.z};
+        std::copy_n(v, 3, to);
+    };
     running.number = self->block_number;
-    const unsigned at[] = {self->block.x, self->block.y, self->block.z};
-    std::copy_n(at, 3, running.at);
+    copy(self->block, running.at);
+    copy(config.grid, running.grid);
+    copy(config.block, running.block);
     running.steps.clear();
     running.marks.clear();
     running.warps.assign(self->warps_used, {});
@@ -413,7 +414,10 @@ static void hand_over(const kept_kernel &k, recording *r)
     const std::vector<recorded_array> arrays = arrays_of(b);
     *r = k.shown;
     std::copy_n(b.at, 3, r->at);
+    std::copy_n(b.grid, 3, r->grid);
+    std::copy_n(b.block, 3, r->block);
     r->number = b.number;
+    r->warps = (unsigned)b.warps.size();
     r->warp = k.best_warp;
     r->left_out = b.left_out;
     r->steps = copied(steps);

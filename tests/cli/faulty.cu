@@ -1,7 +1,7 @@
 /*
  * faulty.cu - the labs of a program for the command-line tests: lab 1 is right, lab 2 does what
  * $FAULT says: wrong, error, oom, skip, outside, far-outside or race (right results by luck, but for the
- * second, which ends the launch), unseen-C, -filled, -B, -values or -columns (right, but these accesses are
+ * second, which ends the launch), shapes (right, with two launches of unlike grids and blocks), unseen-C, -filled, -B, -values or -columns (right, but these accesses are
  * kept from the instruments), waits (from N = 2 on, for somebody who writes to the pipe `gate`), or twin, lab 1 by its
  * own account; without it, it is right too.
  */
@@ -37,6 +37,12 @@ __global__ void spmm_race_kernel(float *C)
     __shared__ int seen[THREADS];
     seen[threadIdx.x] = 1;
     if (seen[THREADS - 1 - threadIdx.x] == 2) C[0] = 1;
+}
+
+/* Changes nothing: row_ptr begins with 0. */
+__global__ void spmm_shapes_kernel(const int *row_ptr, float *C)
+{
+    if (row_ptr[0] == 1) C[threadIdx.x] = 1;
 }
 
 #ifdef SIMT_TRACED
@@ -106,6 +112,10 @@ static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStre
     if (fault_is(plan, "far-outside"))
         spmm_outside_kernel<<<1, 1, 0, stream>>>(B, (size_t)1 << 40, C);
     if (fault_is(plan, "race")) spmm_race_kernel<<<1, THREADS, 0, stream>>>(C);
+    if (fault_is(plan, "shapes")) {
+        spmm_shapes_kernel<<<1, 32, 0, stream>>>(A.d_row_ptr, C);
+        spmm_shapes_kernel<<<3, THREADS, 0, stream>>>(A.d_row_ptr, C);
+    }
     const int unseen = unseen_part(plan);
     if (unseen) {
         if (fault_is(plan, "unseen-filled"))

@@ -116,6 +116,15 @@ is() {
     is '.kernels | length >= 1'
 }
 
+@test "launches of one kernel in unlike shapes: the page has that of the block it shows" {
+    FAULT=shapes ./faulty "$TINY" 5 --trace page.html --trace-block 2 >/dev/null
+    is '[.kernels[] | select(.kernel == "spmm_shapes_kernel")][0] |
+        .number == 2 and .grid == [3, 1, 1] and .block == [64, 1, 1] and .warps == 2 and
+        ([.steps[][1]] | max) == 1'
+    FAULT=shapes ./faulty "$TINY" 5 --trace page.html >/dev/null
+    is '[.kernels[] | select(.kernel == "spmm_shapes_kernel")][0] | .grid == [1, 1, 1] and .warps == 1'
+}
+
 @test "two labs side by side: the second where the first one's nonzero is" {
     # Lab 1's program holds no lab 2: lab 2's makes the page.
     ./lab1 rand:rows=400,deg=8 32 --trace page.html --vs lab2 --trace-block 2 >/dev/null
