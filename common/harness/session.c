@@ -119,12 +119,14 @@ static enum status check_output(const char *path, error_text *error)
 
 static enum status check_outputs(const options *o, error_text *error)
 {
-    const char *csv = o->csv_path, *json = o->json_path;
+    const char *csv = o->csv_path, *json = o->json_path, *page = o->trace_path;
     if (csv && json && output_is_same(csv, json))
         return fail(error, STATUS_USAGE, "--csv and --json cannot both go to %s", csv);
+    if (page && ((csv && output_is_same(csv, page)) || (json && output_is_same(json, page))))
+        return fail(error, STATUS_USAGE, "rows and the page of --trace cannot both go to %s", page);
     enum status status = check_output(csv, error);
     if (status == STATUS_OK) status = check_output(json, error);
-    return status == STATUS_OK && o->trace_path ? trace_check(o->trace_path, error) : status;
+    return status == STATUS_OK && page ? trace_check(page, error) : status;
 }
 
 static void find_older_rows(session *s)

@@ -200,6 +200,8 @@ is() {
     echo kept >notes.txt
     fails 2 "notes.txt is there and is no page of --trace" ./lab2 "$TINY" 32 --trace notes.txt
     [ "$(cat notes.txt)" = kept ]
+    fails 2 "rows and the page of --trace cannot both go to page.html" ./lab2 --trace page.html --csv ./page.html
+    fails 2 "rows and the page of --trace cannot both go to page.html" ./lab2 --json page.html --trace page.html
     fails 2 "--trace shows one N: got '32,33'" ./lab2 "$TINY" 32,33 --trace page.html
     fails 2 "--trace shows one kernel, or two with --vs labK" ./lab2 --trace page.html --vs best
     fails 2 "--trace shows one matrix: set:rnn has" ./lab2 set:rnn 32 --trace page.html
