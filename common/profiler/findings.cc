@@ -117,8 +117,9 @@ void finding_note(const char *kind, const char *kernel, const char *where, const
 void finding_ends_launch(cudaError_t error, const access *a)
 {
     noted = true;
+    const size_t own = latest;         /* logging may let other lanes run, which find theirs */
     if (profiler.count) log_access(a); /* the last one of the block, though it is never made */
-    simt_fail(error, a->site, "%s: %s", findings[latest].kind, findings[latest].text);
+    simt_fail(error, a->site, "%s: %s", findings[own].kind, findings[own].text);
 }
 
 size_t findings_list(const finding **all)
