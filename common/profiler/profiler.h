@@ -199,6 +199,18 @@ void price_step(const warp_step *step);
 /* A bulk copy by one thread: a load and a store of whole sectors and wavefronts. */
 void price_bulk_copy(const lane *who, uintptr_t global, uintptr_t shared, unsigned bytes,
                      const void *site);
+
+/* The counters since the last launch began; one entry of `sites` for each instruction and kind. */
+struct site_counters {
+    const void *site;
+    event_kind kind;
+    unsigned size;
+    access_counters n;
+};
+void price_launch_begins(void);
+const site_counters *price_sites(size_t *count);
+void price_totals(counters *total);
+
 /* ---- recording: recorder.cc ------------------------------------------------------------------- */
 
 /* Each only while profiler.record. */
@@ -215,16 +227,5 @@ void record_finding(size_t finding, const lane *who, unsigned noted);
 void record_partner(size_t finding, unsigned thread, const void *site);
 recording *record_take(size_t *count);
 void record_reset(void);
-
-/* The counters since the last launch began; one entry of `sites` for each instruction and kind. */
-struct site_counters {
-    const void *site;
-    event_kind kind;
-    unsigned size;
-    access_counters n;
-};
-void price_launch_begins(void);
-const site_counters *price_sites(size_t *count);
-void price_totals(counters *total);
 
 #endif
