@@ -204,7 +204,7 @@ function sayOther(kernel, step) {
            9: `${who} ask each other: no memory is touched.`,
            10: 'The warp multiplies small matrices on a tensor core.',
            11: 'The warp loads a matrix fragment; its rows follow as loads of shared memory.',
-           12: 'A copy from global to shared memory is started; its load and its store follow.'}[step.kind] || `${who} wait for a barrier in shared memory.`];
+           12: 'A copy from global to shared memory is started; its load and its store are steps of the same line.'}[step.kind] || `${who} wait for a barrier in shared memory.`];
 }
 
 function showStep(side) {
