@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Steps of a page, so that it stays below 5 MB: a step takes some 300 bytes at most. */
+/* Steps of a page, so that it stays below 5 MB: a step takes some 400 bytes at most. */
 enum { MOST_STEPS = 12000, MOST_KERNELS = 64, MOST_FILES = 64 };
 
 /* How the page begins, by which it is known again. */
