@@ -173,9 +173,10 @@ times times_of(const rows_taken *rows, const char *N)
     times t = {0};
     for (long i = 0; i < rows->count; i++) {
         const row_of r = rows->row[i];
-        if (strcmp(operation_of(r), operation_of(rows->row[0])))
-            refuse(STATUS_DATASET, "%s:%ld: times of sddmm and spmm in one",
-                   rows->row[0].table->name, rows->row[0].row + 2);
+        const char *first = operation_of(rows->row[0]);
+        if (strcmp(operation_of(r), first))
+            refuse(STATUS_DATASET, "%s:%ld: times of %s and %s in one", rows->row[0].table->name,
+                   rows->row[0].row + 2, first, operation_of(r));
         if (N && strcmp(get(r, "N"), N)) continue;
         const char *dataset = get(r, "dataset");
         names_add(&t.graphs, dataset);
