@@ -70,11 +70,12 @@ if (chips.length > 1) {
 }
 all(side(), '.lanes button')[7].click();
 check('a click watches a lane', side().querySelector('.watched').textContent.includes('lane 7'));
-byId('theme').click();
-check('the theme changes', document.documentElement.style.colorScheme !== '' || byId('theme').dataset.theme === 'system');
+const schemes = new Set(THEMES.map(() => { byId('theme').click(); return document.documentElement.style.colorScheme; }));
+check('the theme changes', ['', 'light', 'dark'].every(scheme => schemes.has(scheme)));
 
 /* Costs beside the source are the recording's own, for each line. */
 const costs = lineCosts(leader.kernel);
+check('some of these lines have costs', rows.some(row => costs.has(`${leader.file}:${row.dataset.line}`)));
 check('costs beside the lines', rows.every(row => {
   const cost = costs.get(`${leader.file}:${row.dataset.line}`);
   return !cost || (+row.dataset.requests === cost.requests && +row.dataset.sectors === cost.sectors && +row.dataset.conflicts === cost.conflicts);
