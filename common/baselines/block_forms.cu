@@ -24,15 +24,16 @@ cudaError_t block_form_dense(const block_layout *layout, int side, size_t elemen
     return error;
 }
 
-/* Copies bits, whatever number they make: a thread for each element at a time. */
+/* Copies bits, whatever number they make: a thread for each element at a time. Nothing is divided, for cuBLAS has this copy
+ * in its time: sides are powers of two, and elements fewer than 2^31. */
 template <class T, bool GATHER>
 static __global__ void block_form_kernel(const block_form f, T *W, T *form)
 {
-    const size_t of_block = (size_t)f.side * f.side, count = f.blocks * of_block;
-    const size_t stride = (size_t)gridDim.x * blockDim.x;
-    for (size_t e = (size_t)blockIdx.x * blockDim.x + threadIdx.x; e < count; e += stride) {
-        const int i = (int)(e % of_block) / f.side, j = (int)(e % of_block) % f.side;
-        T *const place = form + f.d_base[e / of_block] + i * f.row_step + j * f.col_step;
+    const int bits = __ffs(f.side) - 1;
+    const unsigned count = (unsigned)f.blocks << 2 * bits, stride = gridDim.x * blockDim.x;
+    for (unsigned e = blockIdx.x * blockDim.x + threadIdx.x; e < count; e += stride) {
+        const unsigned i = e >> bits & (f.side - 1), j = e & (f.side - 1);
+        T *const place = form + f.d_base[e >> 2 * bits] + i * f.row_step + j * f.col_step;
         if (GATHER)
             W[e] = *place;
         else
