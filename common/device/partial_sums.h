@@ -17,8 +17,8 @@ typedef struct partial_sums {
     unsigned *d_arrived; /* blocks done, of each shared result; 0 between runs */
 } partial_sums;
 
-/* Allocates room for so many floats and counters, the counters at 0. On error some of it may be allocated:
- * partial_sums_free, which also takes a zeroed struct, frees it. */
+/* Allocates room for so many floats and counters, the counters at 0; without counters nothing. On error some of it may be
+ * allocated: partial_sums_free, which also takes a zeroed struct, frees it. */
 cudaError_t partial_sums_make(size_t floats, size_t counters, partial_sums *p);
 void partial_sums_free(partial_sums *p);
 
