@@ -279,7 +279,9 @@ static size_t format_bytes(const bsmm_plan *plan)
 static size_t workspace_bytes(const bsmm_plan *plan)
 {
     const walk_state *s = (const walk_state *)plan->state;
-    return block_walk_bytes(s->walk) + part_floats(plan, s) * sizeof(float);
+    const size_t counters = s->walk->pieces > 1 ? (size_t)s->walk->groups * s->tiles : 0;
+    return block_walk_bytes(s->walk) + part_floats(plan, s) * sizeof(float) +
+           counters * sizeof(unsigned);
 }
 
 static const char *unsuited(const problem *p)
