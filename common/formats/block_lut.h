@@ -11,8 +11,7 @@
  * about who writes. A segment with share 0 is alone. An output without blocks has a segment without pairs, at the end:
  * somebody must write its zeros.
  *
- * The table is made on the host. A layout is fixed for the whole of a training, and 7,000 blocks take a few hundred
- * microseconds.
+ * The table is made on the host: a layout is fixed for the whole of a training.
  *
  * Source: the look-up tables of openai/blocksparse (Gray, Radford, Kingma: GPU Kernels for Block-Sparse Weights, 2017).
  */

@@ -22,12 +22,12 @@ typedef struct block_walk {
     int groups, entries; /* of all groups */
     int pieces;          /* of each group's list */
     int *host_entry, *d_entry;
-    int *host_start,
-        *d_start; /* first entry of piece p of group g, at g * pieces + p; and the end */
+    /* First entry of piece p of group g, at g * pieces + p; and the end. */
+    int *host_start, *d_start;
 } block_walk;
 
-/* Makes the lists of the layout's columns (fprop), or rows (`rows`, bprop). pieces: 1 or more. The caller frees *walk. On
- * error *walk is NULL and nothing is left allocated. */
+/* Makes the lists of the layout's columns (fprop), or rows (`rows`, bprop). group: 1 to 32. pieces: 1 or more. The caller
+ * frees *walk. On error *walk is NULL and nothing is left allocated. */
 cudaError_t block_walk_build(const block_layout *layout, bool rows, int group, int pieces,
                              block_walk **walk);
 

@@ -16,12 +16,12 @@ extern "C" {
 
 /* The format. Its arrays lie on the device. */
 typedef struct transposed_pattern {
-    device_csr
-        T; /* row j has the rows of A that name column j, ascending; without values. T.host is NULL, and of
-                        T.stats only `max` is there, before transposed_pattern_describe */
+    /* Row j has the rows of A that name column j, ascending; without values. T.host is NULL, and of T.stats only `max` is
+     * there, before transposed_pattern_describe. */
+    device_csr T;
     int *d_place; /* of each nonzero of T: its place in A */
-    int *
-        d_place_in_T; /* of each nonzero of A: its place in T; NULL before transposed_pattern_invert */
+    /* Place in T of each nonzero of A; NULL before transposed_pattern_invert. */
+    int *d_place_in_T;
     csr_matrix host;
     row_stats stats; /* T's */
 } transposed_pattern;

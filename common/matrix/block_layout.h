@@ -23,8 +23,8 @@ typedef struct block_layout {
     int rows, cols; /* CB and KB */
     int blocks;
     int *row, *col; /* of each block, by number */
-    int *
-        entry; /* the place of its first entry among A's nonzeros: where its value is, if A has any */
+    /* Place of each block's first entry among A's nonzeros: where its value is, if A has any. */
+    int *entry;
     int *row_ptr, *of_row; /* numbers of the blocks of a row, by ascending column */
     int *col_ptr, *of_col; /* numbers of the blocks of a column, by ascending row */
 } block_layout;

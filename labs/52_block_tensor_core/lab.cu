@@ -51,18 +51,18 @@ __device__ __forceinline__ void multiply_add(const H *X, const H *W, const half_
     float part[GATED ? T / 32 : 1][4][4] = {};
 #pragma unroll
     for (int k = 0; k < B / 16; k++) {
+        /* Lanes 0 to 15 name rows of the left half; 16 to 31 those of the right one. */
         uint32_t x[T / 32][4];
 #pragma unroll
-        for (int m = 0; m < T / 32;
-             m++) /* lanes 0 to 15: rows, left half; 16 to 31: the right one */
+        for (int m = 0; m < T / 32; m++)
             ldmatrix_x4(x[m], X + place<B>(token + 16 * m + lane % 16, 2 * k + lane / 16));
 #pragma unroll
         for (int p = 0; p < 2; p++) {
             if (blocks.gate[p] == 0) continue;
             const int f = feature + 16 * p, inside = f % B;
             const H *block = W + f / B * B * B;
-            uint32_t w
-                [4]; /* w[0], w[1]: depths 0 to 7 and 8 to 15 of features 0 to 7; w[2], w[3]: of 8 to 15 */
+            /* w[0], w[1]: depths 0 to 7 and 8 to 15 of features 0 to 7; w[2], w[3]: of features 8 to 15. */
+            uint32_t w[4];
             /* A block lies [input][output]. In bprop its rows are what comes out, as mma's B wants it. */
             /* BEGIN STUDENT: w, for fprop transposed on the way */
             if (TRANSPOSED)
