@@ -137,7 +137,7 @@ static enum status run(const session *s, const kernel_choice *kernels, bool show
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-/* A rival that cannot take the graph is left out. */
+/* A rival that cannot take the graph, or does not fit in memory, is left out. */
 static enum status run_and_note(session *s, const char *name, const kernel_choice *kernels,
                                 error_text *error)
 {
@@ -146,7 +146,8 @@ static enum status run_and_note(session *s, const char *name, const kernel_choic
     *r = (result){.step_ms = NAN, .iqr_ms = NAN, .bytes = NAN, .first_loss = NAN, .last_loss = NAN};
     snprintf(r->name, sizeof r->name, "%s", name);
     r->status = run(s, kernels, s->num_results == 1, r, error);
-    return r->status == STATUS_SKIPPED && kernels->spmm ? STATUS_OK : r->status;
+    const bool is_left_out = r->status == STATUS_SKIPPED || r->status == STATUS_MEMORY;
+    return is_left_out && kernels->spmm ? STATUS_OK : r->status;
 }
 
 /* The vendor's SDDMM is preprocessed where its SpMM is. A lab's SpMM goes with the SDDMM of the rule. */
@@ -226,7 +227,7 @@ static double best_rival(const session *s)
 {
     double best = NAN;
     for (int i = 1; i < s->num_results; i++)
-        if (!(s->results[i].step_ms >= best)) best = s->results[i].step_ms;
+        best = fmin(best, s->results[i].step_ms); /* of a number and NAN the number */
     return best;
 }
 
@@ -236,8 +237,11 @@ static void print_table(const session *s)
            "kernels");
     for (int i = 0; i < s->num_results; i++) {
         const result *r = &s->results[i];
-        if (r->status == STATUS_SKIPPED) {
-            printf("%-30s cannot take this graph\n", r->name);
+        if (r->status != STATUS_OK && r->status != STATUS_WRONG) {
+            printf("%-30s %s\n", r->name,
+                   r->status == STATUS_SKIPPED  ? "cannot take this graph"
+                   : r->status == STATUS_MEMORY ? "does not fit in memory"
+                                                : "failed");
             continue;
         }
         printf("%-30s %-6s %9.3f", r->name, r->verdict.passed ? "PASS" : "FAIL", r->verdict.worst);
