@@ -9,6 +9,7 @@
 #include "library/sparse_plan.h"
 #include "matrix/files.h"
 #include "results/csv.h"
+#include "results/row.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -347,7 +348,10 @@ static enum status prepare(session *s, error_text *error)
     if (!is_rival(o->rival))
         return fail(error, STATUS_USAGE,
                     "--vs %s: no such kernel; best, default or none, or an SpMM as roma", o->rival);
-    if (o->csv_path && strcmp(o->csv_path, "-")) status = output_check(o->csv_path, error);
+    if (o->csv_path && strcmp(o->csv_path, "-")) {
+        status = output_check(o->csv_path, error);
+        if (status == STATUS_OK) status = rows_may_replace(o->csv_path, error);
+    }
     if (status == STATUS_OK) status = device_open(o->device, &s->device, error);
     if (status == STATUS_OK)
         status =

@@ -336,7 +336,8 @@ static enum status open_mask(program *p, error_text *error)
 
 static enum status run_model(program *p, error_text *error)
 {
-    enum status status = p->o.csv ? rows_may_replace(p->o.csv, error) : STATUS_OK;
+    enum status status = p->o.csv ? output_check(p->o.csv, error) : STATUS_OK;
+    if (p->o.csv && status == STATUS_OK) status = rows_may_replace(p->o.csv, error);
     if (status != STATUS_OK) return status;
     print_heading(p);
     for (int dense = 0; dense <= 1; dense++) {

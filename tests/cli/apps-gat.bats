@@ -127,6 +127,9 @@ build_wrong() {
     fails 2 "--rate must be a number above 0; got '-1'" --rate -1
     fails 2 "one dataset at a time: 'ddi'" arxiv ddi
     fails 2 "--vs cuSPARSE FAST: no such kernel" --vs "cuSPARSE FAST"
+    echo text >"$BATS_TEST_TMPDIR/notes.csv"
+    fails 2 "holds no rows of this suite" "$small" --csv "$BATS_TEST_TMPDIR/notes.csv"
+    [ "$(cat "$BATS_TEST_TMPDIR/notes.csv")" = text ]
 }
 
 @test "3: what is no graph" {
