@@ -62,9 +62,10 @@ learns() {
 @test "a network of three kernels by name computes the same" {
     run -0 "$gat" "$small" --vs split_rows --steps 5 --heads 2 --csv "$BATS_TEST_TMPDIR/rows.csv"
     [[ $output == *"fused_attention"* && $output == *"sparse_softmax, split_rows"* ]]
-    awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+    # A GPU fills in times and bytes.
+    awk -F, -v times="$([ "${BACKEND:-simt}" = simt ] || echo 1)" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
         { gsub(/"[^"]*"/, "-") }
-        $at["status"] != "ok" || $at["of_bound"] > 0.5 || $at["step_ms"] != "" || $at["device_bytes"] != "" { bad = 1 }
+        $at["status"] != "ok" || $at["of_bound"] > 0.5 || ($at["step_ms"] != "") != times + 0 || ($at["device_bytes"] != "") != times + 0 { bad = 1 }
         { loss[NR] = $at["last_loss"]; first[NR] = $at["first_loss"] }
         END { d = loss[2] - loss[3]; exit bad || NR != 3 || d * d > 1e-6 || !(loss[2] < first[2]) }' "$BATS_TEST_TMPDIR/rows.csv"
     run -0 "$gat" "$small" --check-only --features 5 --csv - --vs none
@@ -140,6 +141,8 @@ build_wrong() {
 
 @test "4, 5: rows that cannot be written, features that do not fit" {
     fails 4 "/no/such/folder/rows.csv" "$small" --csv /no/such/folder/rows.csv
+    [ "${BACKEND:-simt}" = simt ] || return 0 # CUDA wants more address space than this leaves
+    ulimit -v 16000000                        # for a machine that has the memory
     fails 5 "features" rand:rows=3000000,deg=0 --features 4096
 }
 
