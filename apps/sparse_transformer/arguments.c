@@ -64,7 +64,9 @@ void arguments_print_help(FILE *out)
                  OPTIONS[i].argument ? OPTIONS[i].argument : "");
         fprintf(out, "  %-16s %s\n", left, OPTIONS[i].help);
     }
-    fprintf(out, "\nExamples:\n"
+    fprintf(out, "\nexit status: 0 ok, 1 wrong result, 2 usage, 3 dataset, 4 runtime,\n"
+                 "5 does not fit in memory, 77 no GPU\n"
+                 "\nExamples:\n"
                  "  sparse_transformer mask:rows=256,band=32 --heads 2 --hidden 64 --filter 128\n"
                  "  sparse_transformer --sweep --csv sweep.csv\n"
                  "  sparse_transformer --picture mask.svg\n");
@@ -75,7 +77,7 @@ static enum status unknown(const char *word, error_text *error)
     const char *names[NUM_OPTIONS];
     for (int i = 0; i < NUM_OPTIONS; i++)
         names[i] = OPTIONS[i].name;
-    const char *near = nearest_match(word + 2, names, NUM_OPTIONS);
+    const char *near = nearest_match(word + strspn(word, "-"), names, NUM_OPTIONS);
     return fail(error, STATUS_USAGE, "no option %s%s%s%s (--help shows them)", word,
                 near ? "; did you mean --" : "", near ? near : "", near ? "?" : "");
 }
@@ -123,10 +125,14 @@ static enum status set(const option *p, const char *text, arguments *o, error_te
     }
 }
 
+/* Finds the option of "--name" or "--name=value". */
 static const option *find(const char *word)
 {
+    if (strncmp(word, "--", 2) != 0) return NULL;
+    const size_t length = strcspn(word + 2, "=");
     for (int i = 0; i < NUM_OPTIONS; i++)
-        if (!strcmp(OPTIONS[i].name, word + 2)) return &OPTIONS[i];
+        if (strlen(OPTIONS[i].name) == length && !memcmp(OPTIONS[i].name, word + 2, length))
+            return &OPTIONS[i];
     return NULL;
 }
 
@@ -169,17 +175,20 @@ enum status arguments_read(int argc, char **argv, arguments *o, error_text *erro
                      .runs = 20,
                      .seed = 1};
     for (int i = 1; i < argc; i++) {
-        if (strncmp(argv[i], "--", 2) != 0) {
+        if (argv[i][0] != '-') {
             if (o->mask) return fail(error, STATUS_USAGE, "two masks: %s and %s", o->mask, argv[i]);
             o->mask = argv[i];
             continue;
         }
         const option *p = find(argv[i]);
         if (!p) return unknown(argv[i], error);
-        if (p->argument && i + 1 == argc)
-            return fail(error, STATUS_USAGE, "%s needs a value: %s %s", argv[i], argv[i],
+        const char *equals = strchr(argv[i], '='), *value = equals ? equals + 1 : NULL;
+        if (!p->argument && equals)
+            return fail(error, STATUS_USAGE, "--%s takes no value", p->name);
+        if (p->argument && !equals && !(value = argv[++i]))
+            return fail(error, STATUS_USAGE, "--%s needs a value: --%s %s", p->name, p->name,
                         p->argument);
-        const enum status status = set(p, p->argument ? argv[++i] : NULL, o, error);
+        const enum status status = set(p, value, o, error);
         if (status != STATUS_OK) return status;
     }
     if (!o->mask) o->mask = "mask:rows=12288";

@@ -152,6 +152,9 @@ timed() {
     fails 2 "--heads 0: it is a whole number from 1 to 256" --heads 0
     fails 2 "--layers 1.5: it is a whole number from 1 to 48" --layers 1.5
     fails 2 "--runs needs a value: --runs N" --runs
+    fails 2 "no option -x (--help shows them)" -x
+    fails 2 "--sweep takes no value" --sweep=1
+    fails 2 "--hidden 1024 is no multiple of --heads 7" --heads=7
     fails 2 "--variant fast: it is both, sparse or dense" --variant fast
     fails 2 "--precision bf16: it is fp32 or fp16" --precision bf16
     fails 2 "--attention fused: no such contender in fp32" --attention fused
