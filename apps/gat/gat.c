@@ -118,7 +118,7 @@ static enum status time_steps(const session *s, network *net, result *r, error_t
     if (status == STATUS_OK && cuda != cudaSuccess) status = device_fail(cuda, "timing", error);
     if (status == STATUS_OK) {
         r->step_ms = timing_median(ms, runs); /* which sorts */
-        r->iqr_ms = ms[3 * runs / 4] - ms[runs / 4];
+        r->iqr_ms = timing_iqr(ms, runs);
     }
     if (begin) cudaEventDestroy(begin);
     if (end) cudaEventDestroy(end);

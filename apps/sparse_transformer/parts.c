@@ -92,7 +92,7 @@ cudaError_t measure(cudaError_t (*work)(void *arg), void *arg, int runs, spread 
     if (error == cudaSuccess) error = take(work, arg, runs, begin, end, sample);
     if (error == cudaSuccess) {
         result->median_ms = timing_median(sample, runs); /* which sorts */
-        result->iqr_ms = sample[3 * (runs - 1) / 4] - sample[(runs - 1) / 4];
+        result->iqr_ms = timing_iqr(sample, runs);
     }
     if (begin) cudaEventDestroy(begin);
     if (end) cudaEventDestroy(end);

@@ -91,12 +91,17 @@ double timing_median(double *sample, int n)
     return quantile(sample, n, 0.5);
 }
 
+double timing_iqr(const double *sorted, int n)
+{
+    return quantile(sorted, n, 0.75) - quantile(sorted, n, 0.25);
+}
+
 /* Sorts the sample and fills runs, median and IQR. */
 static void summarise(double *sample, int n, timing *t)
 {
     t->runs = n;
     t->median_ms = timing_median(sample, n);
-    t->iqr_ms = quantile(sample, n, 0.75) - quantile(sample, n, 0.25);
+    t->iqr_ms = timing_iqr(sample, n);
 }
 
 /* The standard error of a median is about 1.25 sigma / sqrt(n) and sigma about IQR / 1.35. */

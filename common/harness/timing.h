@@ -24,6 +24,9 @@ double wall_ms(void);
 /* The median of n > 0 times, which it sorts. */
 double timing_median(double *sample, int n);
 
+/* The distance between the quartiles of n > 0 times that ascend. */
+double timing_iqr(const double *sorted, int n);
+
 /* Times operation->run(instance, d_outputs, stream). Warms up until the time is stable, then takes
  * options->runs runs, or 20 to 200 until the median is known to 1 %, but no more than three seconds
  * of them: a slow kernel gets fewer, at least 3 (`runs` says how many). With cold L2
