@@ -215,7 +215,8 @@ inline __device__ __noinline__ unsigned exchange_anywhere(unsigned x)
     words[threadIdx.x] = x;
     return old;
 }
-template <unsigned EXCHANGE(unsigned)> __global__ void calling_kernel(unsigned *not_ff)
+/* A static kernel has the shared memory of its own source file poisoned, another one, as static_kernel, that of all. */
+template <unsigned EXCHANGE(unsigned)> static __global__ void calling_kernel(unsigned *not_ff)
 {
     if (EXCHANGE(threadIdx.x) != 0xffffffffu) atomicAdd(not_ff, 1u);
 }
