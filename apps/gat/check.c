@@ -2,10 +2,12 @@
  * check.c - differences of the loss in fp64, against the gradient in fp32.
  *
  * A central difference (L(x + h v) - L(x - h v)) / 2h is off by h^2, 2^-40, times the third derivative, and by the
- * rounding of L, about 2^-50 / h = 2^-30. What remains is the network's own rounding. Its sums have up to a few thousand
- * terms, each rounded to 2^-24, so that a right gradient is off by far less than 2^-10 of the tensor's norm. A term that
- * is missing, or belongs to another head, is not. Terms may cancel: of a vertex with one neighbour the share is 1,
- * whatever its score, and the gradient by `left` is 0. So 2^-20 of the norm of the whole gradient passes everywhere.
+ * rounding of L, about 2^-50 / h = 2^-30. What remains is the network's own rounding. Its longest sums have a term for
+ * each vertex. Rounding errors have both signs, so that a sum of n terms is off by about 2^-24 sqrt(n) of the terms' norm:
+ * 2^-14 of it at a million vertices. This is an estimate, no bound. It leaves a right gradient far below 2^-10 of the
+ * tensor's norm; one that lacks a term, or has that of another head, is off by more. Terms may cancel: of a vertex with
+ * one neighbour the share is 1, whatever its score, and the gradient by `left` is 0. So 2^-20 of the norm of the whole
+ * gradient passes everywhere.
  */
 #include "check.h"
 
