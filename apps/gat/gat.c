@@ -344,14 +344,10 @@ static enum status write_csv(const session *s, error_text *error)
 static enum status prepare(session *s, error_text *error)
 {
     const arguments *o = &s->o;
-    enum status status = STATUS_OK;
     if (!is_rival(o->rival))
         return fail(error, STATUS_USAGE,
                     "--vs %s: no such kernel; best, default or none, or an SpMM as roma", o->rival);
-    if (o->csv_path && strcmp(o->csv_path, "-")) {
-        status = output_check(o->csv_path, error);
-        if (status == STATUS_OK) status = rows_may_replace(o->csv_path, error);
-    }
+    enum status status = rows_check(o->csv_path, error);
     if (status == STATUS_OK) status = device_open(o->device, &s->device, error);
     if (status == STATUS_OK)
         status =

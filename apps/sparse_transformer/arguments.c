@@ -39,7 +39,7 @@ static const option OPTIONS[] = {
     {"rivals", "FILE", "rows of other dense attentions, for --sweep", AT(rivals), TEXT, NULL, 0, 0},
     {"picture", "FILE", "draw the mask, as .svg or .pgm, and do nothing else", AT(picture), TEXT,
      NULL, 0, 0},
-    {"csv", "FILE", "write rows", AT(csv), TEXT, NULL, 0, 0},
+    {"csv", "FILE", "write rows (- for standard output)", AT(csv), TEXT, NULL, 0, 0},
     {"runs", "N", "timed passes (20)", AT(runs), NUMBER, NULL, 3, 1000},
     {"seed", "S", "of weights and tokens (1)", AT(seed), SEED, NULL, 0, 0x1p53},
     {"device", "N", "which GPU (0)", AT(device), NUMBER, NULL, 0, 63},

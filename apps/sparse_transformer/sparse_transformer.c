@@ -297,14 +297,23 @@ static void write_row(FILE *out, const program *p, const result *r)
     fputc('\n', out);
 }
 
+static void write_all(FILE *out, const program *p)
+{
+    write_header(out);
+    for (int i = 0; i < p->count; i++)
+        write_row(out, p, &p->results[i]);
+}
+
 static enum status write_rows(const program *p, error_text *error)
 {
     output_file file;
-    enum status status = output_open(&file, p->o.csv, error);
+    if (!strcmp(p->o.csv, "-")) {
+        write_all(stdout, p);
+        return STATUS_OK;
+    }
+    const enum status status = output_open(&file, p->o.csv, error);
     if (status != STATUS_OK) return status;
-    write_header(file.stream);
-    for (int i = 0; i < p->count; i++)
-        write_row(file.stream, p, &p->results[i]);
+    write_all(file.stream, p);
     return output_close(&file, error);
 }
 
@@ -336,8 +345,7 @@ static enum status open_mask(program *p, error_text *error)
 
 static enum status run_model(program *p, error_text *error)
 {
-    enum status status = p->o.csv ? output_check(p->o.csv, error) : STATUS_OK;
-    if (p->o.csv && status == STATUS_OK) status = rows_may_replace(p->o.csv, error);
+    enum status status = rows_check(p->o.csv, error);
     if (status != STATUS_OK) return status;
     print_heading(p);
     for (int dense = 0; dense <= 1; dense++) {

@@ -6,7 +6,6 @@
 #include "harness/provenance.h"
 #include "harness/tuning.h"
 #include "matrix/dataset.h"
-#include "matrix/files.h"
 #include "matrix/random.h"
 #include "results/csv.h"
 #include "results/row.h"
@@ -369,8 +368,7 @@ enum status sweep_run(const arguments *o, int rows, const device_info *device, e
     rooms r = {0};
     rooms_add(&r, "Q, K and V", 3 * apart(&b) * sizeof(float), (void **)&b.d_qkv);
     rooms_add(&r, "O", apart(&b) * sizeof(float), (void **)&b.d_O);
-    enum status status = o->csv ? output_check(o->csv, error) : STATUS_OK;
-    if (o->csv && status == STATUS_OK) status = rows_may_replace(o->csv, error);
+    enum status status = rows_check(o->csv, error);
     if (status == STATUS_OK) status = rooms_open(&r, "attention", error);
     if (status != STATUS_OK) return status;
     b.qkv = malloc(3 * apart(&b) * sizeof *b.qkv);

@@ -110,13 +110,6 @@ static bool rows_go_to_stdout(const options *o)
 
 /* That the files can be written, and nothing but older rows is lost, is found out before hours of
  * measuring, not after. */
-static enum status check_output(const char *path, error_text *error)
-{
-    if (!path || is_standard_output(path)) return STATUS_OK;
-    enum status status = output_check(path, error);
-    return status == STATUS_OK ? rows_may_replace(path, error) : status;
-}
-
 static enum status check_outputs(const options *o, error_text *error)
 {
     const char *csv = o->csv_path, *json = o->json_path, *page = o->trace_path;
@@ -124,8 +117,8 @@ static enum status check_outputs(const options *o, error_text *error)
         return fail(error, STATUS_USAGE, "--csv and --json cannot both go to %s", csv);
     if (page && ((csv && output_is_same(csv, page)) || (json && output_is_same(json, page))))
         return fail(error, STATUS_USAGE, "rows and the page of --trace cannot both go to %s", page);
-    enum status status = check_output(csv, error);
-    if (status == STATUS_OK) status = check_output(json, error);
+    enum status status = rows_check(csv, error);
+    if (status == STATUS_OK) status = rows_check(json, error);
     return status == STATUS_OK && page ? trace_check(page, error) : status;
 }
 

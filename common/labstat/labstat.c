@@ -285,14 +285,6 @@ static void show_all(collection *c, error_text *error)
     if (status != STATUS_OK) complain(c, status, error);
 }
 
-/* That the file can be written, and is no dataset, is found out before the work. */
-static enum status check_csv(const char *path, error_text *error)
-{
-    if (!path || !strcmp(path, "-")) return STATUS_OK;
-    enum status status = output_check(path, error);
-    return status == STATUS_OK ? rows_may_replace(path, error) : status;
-}
-
 /* Bytes that an H200 copies in a second: the machine that the handouts measure on. */
 static const double BANDWIDTH = 4.3e12;
 
@@ -346,7 +338,7 @@ int main(int argc, char **argv)
     error_text error;
     collection c = {.arguments = &a};
     enum status status = parse_arguments(argv + 1, &a, &error);
-    if (status == STATUS_OK && !a.help) status = check_csv(a.csv_path, &error);
+    if (status == STATUS_OK && !a.help) status = rows_check(a.csv_path, &error);
     if (status != STATUS_OK)
         complain(&c, status, &error);
     else if (a.help)

@@ -212,6 +212,13 @@ enum status rows_may_replace(const char *path, error_text *error)
                 path);
 }
 
+enum status rows_check(const char *path, error_text *error)
+{
+    if (!path || !strcmp(path, "-")) return STATUS_OK;
+    const enum status status = output_check(path, error);
+    return status == STATUS_OK ? rows_may_replace(path, error) : status;
+}
+
 bool rows_older(const char *path, char **older)
 {
     char *header = NULL, *line = NULL;

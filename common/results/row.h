@@ -82,6 +82,10 @@ void rows_write_json(FILE *out, const row *rows, size_t count);
  * for example. Both formats begin with the word "schema". */
 enum status rows_may_replace(const char *path, error_text *error);
 
+/* The same, and whether the file can be written at all: asked before hours of work. NULL (no file) and "-" (standard
+ * output) are right. */
+enum status rows_check(const char *path, error_text *error);
+
 /* Reads the lines that an incomplete run must keep in `path`: *older becomes the lines below the header of a CSV of this
  * schema ("" if there is no file; the caller frees). False: it holds rows that can only be replaced as a whole. */
 bool rows_older(const char *path, char **older);

@@ -75,6 +75,15 @@ cell() {
     [ -z "$(cut -d, -f4-9 "$BATS_TEST_TMPDIR/sweep.csv" | sort | uniq -d)" ] # no mask twice
 }
 
+@test "rows on standard output" {
+    cd "$BATS_TEST_TMPDIR"
+    run -0 "$app" "${small[@]}" --variant sparse --layers 1 --check-only --csv -
+    [[ $output == *$'\n'"schema,application,"*$'\n'"1,sparse_transformer,sparse,"* ]]
+    run -0 "$app" mask:rows=16 --sweep --heads 1 --hidden 4 --check-only --csv -
+    [[ $output == *$'\n'"schema,operation,"* ]]
+    [ -z "$(ls -- -* 2>/dev/null)" ]
+}
+
 @test "rivals are rows of their own: the fastest of the precision, the sequence and the heads" {
     rivals=$BATS_TEST_TMPDIR/rivals.csv
     printf 'contender,precision,rows,N,flags,median_ms\n' >"$rivals"
