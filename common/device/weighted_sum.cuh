@@ -122,6 +122,10 @@ template <class T, int V, class VALUES>
 static cudaError_t weighted_sum_by(int rows, int N, const int *row_ptr, const int *col_idx,
                                    const VALUES &values, const T *B, T *C, cudaStream_t stream)
 {
+    constexpr int MOST_SLICES = 65535; /* blocks a grid may have in y */
+    if constexpr (V == 1)
+        if ((N - 1) / 16 >= MOST_SLICES)
+            return weighted_sum_launch<T, 32, V>(rows, N, row_ptr, col_idx, values, B, C, stream);
     if (N / V <= 4)
         return weighted_sum_launch<T, 4, V>(rows, N, row_ptr, col_idx, values, B, C, stream);
     if (N / V <= 8)
