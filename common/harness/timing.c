@@ -11,9 +11,10 @@ enum { MIN_RUNS = 20, MAX_RUNS = 200, FEWEST_RUNS = 3, BATCH = 20, BATCHES = 5 }
 static const double TIME_BUDGET_MS = 3000; /* for all timed runs of one contender */
 static const double SHORT_RUN_MS = 0.1;    /* shorter ones are timed in batches too */
 static const double WARM_UP_MS = 20, LONGEST_WARM_UP_MS = 200; /* by the host's clock */
-/* Before every timed group the device spins this long, so that the host has enqueued the runs and
- * their events by the time the device gets there; else a short run waits for the host half-way. */
-static const double HEAD_START_US = 30, HEAD_START_US_PER_RUN = 4;
+/* Before every timed group the device spins, so that the host has enqueued the runs and their events by the time the
+ * device gets there; else a short run waits for the host half-way. A run of one launch takes the host 4 us; one of many
+ * takes what the warm-up saw, up to the most: beyond it the device has more to do than the host. */
+static const double HEAD_START_US = 30, LEAST_US_PER_RUN = 4, MOST_US_PER_RUN = 100;
 
 double wall_ms(void)
 {
@@ -27,6 +28,7 @@ typedef struct stopwatch {
     cudaEvent_t start, stop;
     void *flush; /* written before each cold run; NULL when warm */
     size_t flush_bytes;
+    double enqueue_us; /* the host's time to enqueue a run: the least that was seen */
 } stopwatch;
 
 static void stopwatch_destroy(stopwatch *w)
@@ -39,7 +41,7 @@ static void stopwatch_destroy(stopwatch *w)
 
 static cudaError_t stopwatch_create(stopwatch *w, const options *o, size_t l2_bytes)
 {
-    *w = (stopwatch){0};
+    *w = (stopwatch){.enqueue_us = INFINITY};
     /* A blocking stream: it and the default stream wait for each other, so that a launch where the
      * author forgot the stream argument is timed all the same. */
     CUDA_TRY(cudaStreamCreate(&w->stream));
@@ -53,16 +55,24 @@ static cudaError_t stopwatch_create(stopwatch *w, const options *o, size_t l2_by
     return cudaSuccess;
 }
 
+static double head_start_us(const stopwatch *w, int repeats)
+{
+    const double seen = isfinite(w->enqueue_us) ? w->enqueue_us : MOST_US_PER_RUN;
+    return HEAD_START_US + repeats * fmin(fmax(seen, LEAST_US_PER_RUN), MOST_US_PER_RUN);
+}
+
 /* One timed group of `repeats` runs, in ms per run. */
-static cudaError_t time_group(const stopwatch *w, const operation *op, void *instance,
+static cudaError_t time_group(stopwatch *w, const operation *op, void *instance,
                               void *const *d_outputs, int repeats, double *ms)
 {
     float elapsed;
     if (w->flush) CUDA_TRY(device_flush_cache(w->flush, w->flush_bytes, w->stream));
-    CUDA_TRY(device_spin(HEAD_START_US + repeats * HEAD_START_US_PER_RUN, w->stream));
+    CUDA_TRY(device_spin(head_start_us(w, repeats), w->stream));
     CUDA_TRY(cudaEventRecord(w->start, w->stream));
+    const double before = wall_ms();
     for (int i = 0; i < repeats; i++)
         CUDA_TRY(op->run(instance, d_outputs, w->stream));
+    w->enqueue_us = fmin(w->enqueue_us, (wall_ms() - before) * 1e3 / repeats);
     CUDA_TRY(cudaEventRecord(w->stop, w->stream));
     CUDA_TRY(cudaEventSynchronize(w->stop));
     CUDA_TRY(cudaGetLastError());
@@ -112,7 +122,7 @@ static bool median_is_known(const timing *t)
 
 /* Runs until two successive runs differ by less than 2 %, but for WARM_UP_MS at least: the GPU was
  * idle while the host compared a result, and may have lowered its clock. */
-static cudaError_t warm_up(const stopwatch *w, const operation *op, void *instance,
+static cudaError_t warm_up(stopwatch *w, const operation *op, void *instance,
                            void *const *d_outputs)
 {
     const double start = wall_ms();
@@ -127,7 +137,7 @@ static cudaError_t warm_up(const stopwatch *w, const operation *op, void *instan
     return cudaSuccess;
 }
 
-static cudaError_t take_sample(const stopwatch *w, const operation *op, void *instance,
+static cudaError_t take_sample(stopwatch *w, const operation *op, void *instance,
                                void *const *d_outputs, const options *o, double *sample, timing *t)
 {
     const int most = o->runs ? o->runs : MAX_RUNS;
@@ -147,7 +157,7 @@ static cudaError_t take_sample(const stopwatch *w, const operation *op, void *in
     return cudaSuccess;
 }
 
-static cudaError_t take_batches(const stopwatch *w, const operation *op, void *instance,
+static cudaError_t take_batches(stopwatch *w, const operation *op, void *instance,
                                 void *const *d_outputs, timing *t)
 {
     double batch[BATCHES];
