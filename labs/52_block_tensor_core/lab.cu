@@ -62,7 +62,7 @@ __device__ __forceinline__ void multiply_add(const H *X, const H *W, const half_
             const int f = feature + 16 * p, inside = f % B;
             const H *block = W + f / B * B * B;
             /* w[0], w[1]: depths 0 to 7 and 8 to 15 of features 0 to 7; w[2], w[3]: of features 8 to 15. */
-            uint32_t w[4];
+            uint32_t w[4] = {};
             /* A block lies [input][output]. In bprop its rows are what comes out, as mma's B wants it. */
             /* BEGIN STUDENT: w, for fprop transposed on the way */
             if (TRANSPOSED)

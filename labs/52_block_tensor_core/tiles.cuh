@@ -43,10 +43,11 @@ template <int B, int T> struct ring {
 template <int B> __device__ __forceinline__ int place(int r, int c)
 {
     constexpr int PIECES = B / 8; /* a row: 8, 4 or 2 of the 8 pieces that 32 banks hold */
+    int s = 0;
     /* BEGIN STUDENT: rows that begin in the same bank must differ in what they are swizzled by */
-    const int s = PIECES == 8 ? r % 8 : PIECES == 4 ? r / 2 % 4 : r / 4 % 2;
-    return r * B + (c ^ s) * 8;
+    s = PIECES == 8 ? r % 8 : PIECES == 4 ? r / 2 % 4 : r / 4 % 2;
     /* END STUDENT */
+    return r * B + (c ^ s) * 8;
 }
 
 /* Starts the copies of a step: its rows of X, and of blocks those that are there and open. Tokens behind the last become
