@@ -26,7 +26,7 @@
  *   bsmm_update          N      BLOCK PAIRS GATES X, dY, U, gate           dW
  *                               ALPHA BETA
  *
- * Of the last two the matrix is a layout: a nonzero is a block, numbered in z-order. Without GATES there is no gate, and
+ * The matrix of the last two is a layout: a nonzero is a block, numbered in z-order. Without GATES there is no gate, and
  * without BETA no U.
  *
  * Ownership    The caller owns every array that it passes. A matrix copies the pattern. A plan borrows its matrix and

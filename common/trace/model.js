@@ -271,7 +271,7 @@ function sameNonzero(kernel, step, watched, other, warp) {
   return {element: found.element, step: list[Math.min(time, list.length - 1)]};
 }
 
-/* What a line does: the kinds of its steps and the arrays they go to. */
+/* Names what a line does: the kinds of its steps and the arrays they go to. */
 function deedOf(kernel, line) {
   kernel.deeds = kernel.deeds || [];
   if (kernel.deeds[line]) return kernel.deeds[line];

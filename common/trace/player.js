@@ -162,7 +162,7 @@ const percent = share => isFinite(share) ? Math.round(100 * share) + ' %' : '\u2
 const sentence = text => text[0].toUpperCase() + text.slice(1);
 const plural = (count, noun) => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
-/* Whose bytes: "B[3][0] ... B[3][31]", "A.values[12]". */
+/* Names the elements asked for: "B[3][0] ... B[3][31]", "A.values[12]". */
 function wanted(kernel, step) {
   const ends = [step.lanes[0], step.lanes[step.lanes.length - 1]].map(l => nameOf(kernel, step.kind, step.size, step.at[l]));
   return ends[0] === ends[1] ? ends[0] : `${ends[0]} \u2026 ${ends[1]}`;
@@ -238,7 +238,7 @@ function showLanes(side) {
   return marks;
 }
 
-/* What each warp does in this turn. */
+/* Says what a warp does in this turn: its state, and the text for it. */
 function warpState(kernel, w, turn) {
   const steps = kernel.byWarp[w];
   if (!steps.length) return ['over', 'does nothing'];
