@@ -8,6 +8,7 @@ BENCH_LABS = $(call labs_of,$(wildcard report/plans/$(PLAN) $(PLAN)),3)
 BENCH_NEEDS = $(if $(filter cuda,$(BACKEND))$(findstring --dry-run,$(ARGS)),$(ROWS_PROGRAM) $(BENCH_LABS:%=$(OUT)/%))
 RESOURCE_CASES := report/resources.tsv
 RESOURCE_LABS = $(if $(filter cuda,$(BACKEND)),$(call labs_of,$(wildcard $(RESOURCE_CASES)),1))
+CHECKED_BY = $(if $(filter check-gpu,$(MAKECMDGOALS)),$(addprefix $(OUT)/tests/,$(shell scripts/check-gpu --tests $(LAB))))
 
 .PHONY: bench limits ncu resources sanitize check-gpu validate-counters
 
@@ -30,7 +31,7 @@ resources: $(if $(LAB),$(OUT)/lab$(LAB),$(if $(filter resources,$(MAKECMDGOALS))
 sanitize: $(if $(LAB),$(OUT)/lab$(LAB)) ## The four tools of compute-sanitizer on a lab: make sanitize LAB=3
 	@CUDA_HOME='$(CUDA_HOME)' scripts/sanitize-lab '$<' $(ARGS)
 
-check-gpu: $(if $(LAB),$(OUT)/lab$(LAB) $(filter %/matrix %/mbarrier %/shared_sums %/test_lane_major %/cublas %/block_lock,$(TEST_PROGRAMS))) ## All that a lab's kernels must pass on a GPU: make check-gpu LAB=10
+check-gpu: $(if $(LAB),$(OUT)/lab$(LAB) $(CHECKED_BY)) ## All that a lab's kernels must pass on a GPU: make check-gpu LAB=10
 	$(Q)CUDA_HOME='$(CUDA_HOME)' scripts/check-gpu '$(LAB)' '$(OUT)'
 
 # COUNTED_LAB is set by the last lab whose counters and estimates are held against a GPU's (its lab.mk).

@@ -4,11 +4,18 @@
 
 #include <float.h>
 #include <math.h>
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows an OpenMP thread takes at a time: hub rows make them unequal, so few. */
-enum { ROWS_AT_A_TIME = 64 };
+enum { ROWS_AT_A_TIME = 64, TURNS = 8 };
+
+/* Rows that an OpenMP thread takes at a time: few, since hub rows make them unequal, and each thread several times. */
+static int rows_at_a_time(int64_t rows)
+{
+    const int64_t share = rows / (TURNS * omp_get_max_threads());
+    return share < 1 ? 1 : share < ROWS_AT_A_TIME ? (int)share : ROWS_AT_A_TIME;
+}
 
 /* The double `x` as a float that is not smaller, but finite: an infinite bound would let an infinite
  * result pass. */
@@ -32,7 +39,7 @@ static bool compute(const problem *p, int which, double *value, float *bound)
 #pragma omp atomic write
             failed = 1;
         }
-#pragma omp for schedule(dynamic, ROWS_AT_A_TIME)
+#pragma omp for schedule(dynamic, rows_at_a_time(o->rows))
         for (int64_t row = 0; row < o->rows; row++) {
             if (!row_bound) continue;
             const int64_t at = output_first(o, row), length = output_length(o, row);
@@ -203,7 +210,7 @@ static bool verify_output(const reference *ref, int which, const float *got, com
         float *bound = malloc((longest + 1) * sizeof *bound);
         uint8_t *part_bad_place = calloc(longest + 1, 1);
         const bool ready = want && exact && bound && part_bad_place && bad_place;
-#pragma omp for schedule(dynamic, ROWS_AT_A_TIME)
+#pragma omp for schedule(dynamic, rows_at_a_time(o->rows))
         for (int64_t row = 0; row < o->rows; row++) {
             const int64_t at = output_first(o, row), length = output_length(o, row);
             if (!ready) continue;
