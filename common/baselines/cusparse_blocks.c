@@ -226,8 +226,10 @@ __attribute__((constructor)) static void register_cusparse_blocks(void)
             c->base.precision = (enum precision)p;
             c->base.bound_factor = SUMS_ROUNDED[p];
             c->base.unsuited = unsuited;
-            /* Nobody says which units it takes in 16 bits. */
-            if (p != PRECISION_FP32) c->base.unit = UNIT_TENSOR_CORES;
+            /* Nobody says which units it takes in 16 bits. Of fp32 operands Blocked-ELL reads tf32: cublas.c says where
+             * the factor comes from. */
+            if (p != PRECISION_FP32 || FORMATS[i].ell) c->base.unit = UNIT_TENSOR_CORES;
+            if (p == PRECISION_FP32 && FORMATS[i].ell) c->base.bound_factor = 0x1p13;
             c->prepare = prepare;
             c->rebind = rebind;
             c->run = run;
