@@ -84,27 +84,21 @@ static void fill_places(const bsmm_plan *plan, const rows_of_blocks *r, bool ell
         }
 }
 
-/* Sets how elements of a block lie. BSR has them as they are, a row an input feature: of W^T that is by columns. In
- * Blocked-ELL a row is a feature that comes out. */
+/* Sets how elements of a block lie: a row is a feature that comes out, in both formats. BSR_ALG1 takes no other order. A
+ * block of ours has a row an input feature, so that of W^T, in fprop, is turned. */
 static cudaError_t make_form(const bsmm_plan *plan, const rows_of_blocks *r, bool ell,
                              blocks_state *s)
 {
     const int B = plan->block, blocks = plan->layout->blocks;
-    const int64_t ell_cols = (int64_t)r->widest * B;
     const size_t element = precision_format(plan->contender->base.precision)->bytes;
     const size_t cols = ell ? (size_t)r->rows * r->widest : (size_t)blocks;
     const size_t values = cols * B * B * element;
     int64_t *base = malloc(((size_t)blocks + 1) * sizeof *base);
     int *col = malloc((cols + 1) * sizeof *col);
     cudaError_t error = base && col ? cudaSuccess : cudaErrorMemoryAllocation;
-    s->form = (block_form){element,
-                           blocks,
-                           B,
-                           !ell               ? B
-                           : plan->transposed ? ell_cols
-                                              : 1,
-                           !ell || plan->transposed ? 1 : ell_cols,
-                           NULL};
+    const int64_t pitch = ell ? (int64_t)r->widest * B : B;
+    s->form = (block_form){
+        element, blocks, B, plan->transposed ? pitch : 1, plan->transposed ? 1 : pitch, NULL};
     if (error == cudaSuccess) fill_places(plan, r, ell, base, col);
     if (error == cudaSuccess)
         error = block_form_upload(base, blocks * sizeof *base, (void **)&s->form.d_base);
@@ -156,7 +150,7 @@ static cudaError_t fill(const bsmm_plan *plan, blocks_state *s)
         CUSPARSE_TRY(cusparseCreateBsr(&s->A, r.rows, r.cols, plan->layout->blocks, B, B, s->d_ptr,
                                        s->d_col, s->d_values, CUSPARSE_INDEX_32I,
                                        CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, type,
-                                       plan->transposed ? CUSPARSE_ORDER_ROW : CUSPARSE_ORDER_COL));
+                                       CUSPARSE_ORDER_ROW));
     /* run sets the real features; until then any device address stands for them */
     CUDA_TRY(describe_features(plan, r.cols, s->d_values, &s->in));
     CUDA_TRY(describe_features(plan, r.rows, s->d_values, &s->out));
