@@ -105,6 +105,9 @@ static const char *verdict(const row *r)
     return r->status;
 }
 
+/* Room for "lab99 ", a contender and its settings. */
+enum { NAME_BYTES = sizeof "lab99 " + sizeof((row *)0)->contender + sizeof((row *)0)->tuning };
+
 /* "lab4 tuning", with its settings where a sweep gives the lab several lines. */
 static void contender_name(const row *r, bool with_tuning, char *text, size_t bytes)
 {
@@ -247,7 +250,7 @@ static void print_wrong(FILE *out, const comparison *c, bool on_pattern)
 
 static void print_failure(FILE *out, const problem *p, const row *r, const outcome *o)
 {
-    char name[160];
+    char name[NAME_BYTES];
     const comparison *c = &o->comparison;
     contender_name(r, true, name, sizeof name);
     fprintf(out, "%s%s%s: %s\n", paint(out, RED), name, paint(out, PLAIN), o->message);
@@ -343,7 +346,7 @@ static void print_inspections(FILE *out, const row *rows, const char *const *nam
 void table_print(FILE *out, const problem *p, const row *rows, const outcome *outcomes,
                  size_t count)
 {
-    char names[count][160];
+    char names[count][NAME_BYTES];
     const char *name[count];
     const inspection *inspected = any_inspection(rows, count);
     int name_width = 0;
