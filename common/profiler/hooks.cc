@@ -314,6 +314,13 @@ void simt_traced_mma(simt_mma_kind kind, float d[4], const uint32_t *a, const ui
     simt_mma_at(kind, d, a, b, c, SIMT_CALLER);
 }
 
+void simt_traced_mma_sp(simt_mma_kind kind, float d[4], const uint32_t *a, const uint32_t *b,
+                        uint32_t metadata, int selector)
+{
+    on_operation(OP_MMA, SIMT_CALLER);
+    simt_mma_sp_at(kind, d, a, b, metadata, selector, SIMT_CALLER);
+}
+
 void simt_traced_ldmatrix(uint32_t *fragments, const void *row, int count, bool transposed)
 {
     on_operation(OP_LDMATRIX, SIMT_CALLER);

@@ -1,7 +1,7 @@
 /*
- * mma.cc - matrix instructions of a warp: ldmatrix and mma.sync; and wgmma, in which each warp has rows of its
+ * mma.cc - matrix instructions of a warp: ldmatrix, mma.sync and mma.sp; and wgmma, in which each warp has rows of its
  * own. PTX ISA, "Warp Level Matrix Instructions" and "Asynchronous Warpgroup Level Matrix Instructions";
- * common/device/mma.cuh and wgmma.cuh draw the fragments.
+ * common/device/mma.cuh, mma_sparse.cuh and wgmma.cuh draw the fragments.
  *
  * A tensor core cuts where CUDA cores round: each sum goes towards zero. Over a long row these errors add up, and a
  * kernel that leaves its sums in the tensor core is wrong for that. So sums are cut here, too: products of 16-bit and
@@ -107,6 +107,80 @@ extern "C" void simt_mma(simt_mma_kind kind, float d[4], const uint32_t *a, cons
                          const float c[4])
 {
     simt_mma_at(kind, d, a, b, c, SIMT_CALLER);
+}
+
+/* ---- mma.sp -------------------------------------------------------------------------------- */
+
+struct mma_sp_operands {
+    float *d;
+    const uint32_t *a, *b;
+    uint32_t metadata;
+    int selector;
+};
+
+static const int SP_K = 32, STORED_K = 16, FOURS = SP_K / 4;
+
+/* Returns the place in its four of stored element s of a row, 0 to 3. The word of lane 4 * g + 2 * selector + half
+ * has a row's bits of 16 columns, rows g and g + 8. */
+static int sp_place(const warp *w, int row, int four, int s)
+{
+    const mma_sp_operands *own = (const mma_sp_operands *)w->in[0];
+    const int lane = row % 8 * 4 + 2 * own->selector + four / 4;
+    const uint32_t word = ((const mma_sp_operands *)w->in[lane])->metadata;
+    return (int)(word >> (16 * (row / 8) + 4 * (four % 4) + 2 * s) & 3);
+}
+
+/* Hardware promises nothing for places that do not ascend. */
+static void need_ascending_places(const warp *w)
+{
+    for (int row = 0; row < M; row++)
+        for (int four = 0; four < FOURS; four++)
+            if (sp_place(w, row, four, 0) >= sp_place(w, row, four, 1))
+                simt_fail_lane(cudaErrorIllegalInstruction, w->lanes[0],
+                               "mma.sp: row %d, columns %d to %d: metadata name place %d and then %d, "
+                               "which do not ascend",
+                               row, 4 * four, 4 * four + 3, sp_place(w, row, four, 0),
+                               sp_place(w, row, four, 1));
+}
+
+/* Word w of A holds stored elements of row g + 8 * (w & 1), those of four t + 4 * (w >> 1). */
+template <float ELEMENT(uint32_t, int)> static void combine_mma_sp(warp *w, uint32_t lanes)
+{
+    need_all_lanes(w, lanes, "mma.sp");
+    need_ascending_places(w);
+    float A[M][STORED_K], B[SP_K][N];
+    auto operands = [&](int lane) { return (const mma_sp_operands *)w->in[lane]; };
+    for (int lane = 0; lane < WARP_LANES; lane++) {
+        const int g = lane / 4, t = lane % 4;
+        for (int i = 0; i < 4; i++)
+            for (int j = 0; j < 2; j++) {
+                A[g + 8 * (i & 1)][2 * (t + 4 * (i >> 1)) + j] = ELEMENT(operands(lane)->a[i], j);
+                B[8 * i + 2 * t + j][g] = ELEMENT(operands(lane)->b[i], j);
+            }
+    }
+    for (int lane = 0; lane < WARP_LANES; lane++)
+        for (int e = 0; e < 4; e++) {
+            const int row = lane / 4 + 8 * (e >> 1), column = lane % 4 * 2 + (e & 1);
+            double sum = operands(lane)->d[e];
+            for (int k = 0; k < STORED_K; k++)
+                sum += (double)A[row][k] * B[k / 2 * 4 + sp_place(w, row, k / 2, k % 2)][column];
+            operands(lane)->d[e] = cut(sum);
+        }
+}
+
+void simt_mma_sp_at(simt_mma_kind kind, float d[4], const uint32_t *a, const uint32_t *b,
+                    uint32_t metadata, int selector, const void *site)
+{
+    static const collective fp16 = {"mma.sp.m16n8k32 (fp16)", combine_mma_sp<fp16_element>};
+    static const collective bf16 = {"mma.sp.m16n8k32 (bf16)", combine_mma_sp<bf16_element>};
+    mma_sp_operands operands = {d, a, b, metadata, selector};
+    simt_meet(~0u, (uint64_t)&operands, kind == SIMT_MMA_K16_BF16 ? &bf16 : &fp16, site);
+}
+
+extern "C" void simt_mma_sp(simt_mma_kind kind, float d[4], const uint32_t *a, const uint32_t *b,
+                            uint32_t metadata, int selector)
+{
+    simt_mma_sp_at(kind, d, a, b, metadata, selector, SIMT_CALLER);
 }
 
 /* ---- ldmatrix ------------------------------------------------------------------------------ */

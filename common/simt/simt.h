@@ -256,6 +256,8 @@ uint64_t simt_atomic_at(void *address, uint64_t operand, uint64_t compare, simt_
                         const void *site);
 void simt_mma_at(simt_mma_kind kind, float d[4], const uint32_t *a, const uint32_t *b,
                  const float c[4], const void *site);
+void simt_mma_sp_at(simt_mma_kind kind, float d[4], const uint32_t *a, const uint32_t *b,
+                    uint32_t metadata, int selector, const void *site);
 void simt_ldmatrix_at(uint32_t *fragments, const void *row, int count, bool transposed,
                       const void *site);
 void simt_wgmma_at(float *d, const uint32_t *a, uint64_t b, bool add, const void *site);

@@ -7,6 +7,7 @@
 #include "device/async_copy.cuh"
 #include "device/mbarrier.cuh"
 #include "device/mma.cuh"
+#include "device/mma_sparse.cuh"
 #include "device/vec.cuh"
 #include "device/warp.cuh"
 #include <assert.h>
@@ -137,6 +138,15 @@ __global__ void global_async_copy_kernel(const int *in, int *out)
 {
     HERE, async_copy<4>(out, in);
     async_wait_all();
+}
+
+__global__ void sparse_places_kernel(float *out)
+{
+    const uint32_t a[4] = {}, b[4] = {};
+    float sum[4] = {};
+    const uint32_t metadata = threadIdx.x == 5 ? 0x44440444 : 0x44444444;
+    HERE, mma_sp_m16n8k32<__half, 0>(sum, a, b, metadata);
+    out[threadIdx.x] = sum[0];
 }
 
 /* Errors in the use of a barrier in shared memory, and of a bulk copy. */
@@ -470,6 +480,8 @@ int main(int, char **argv)
          "ldmatrix by lanes 0x0000ffff only: all 32 lanes");
     CASE(global_ldmatrix, 1, 32, 0, ((unsigned *)memory), cudaErrorInvalidAddressSpace,
          "is not in the block's shared memory");
+    CASE(sparse_places, 1, 32, 0, ((float *)memory), cudaErrorIllegalInstruction,
+         "mma.sp: row 1, columns 28 to 31: metadata name place 0 and then 0, which do not ascend");
     CASE(odd_ldmatrix, 1, 32, 0, ((unsigned *)memory), cudaErrorMisalignedAddress,
          "is not a multiple of 16");
     CASE(odd_async_copy, 1, 1, 0, ((char *)memory, (char *)memory), cudaErrorMisalignedAddress,

@@ -15,6 +15,11 @@ extern "C" {
 void simt_mma(enum simt_mma_kind kind, float d[4], const uint32_t *a, const uint32_t *b,
               const float c[4]);
 
+/* d += a * b, K = 32, of an A of which two of each four elements are stored; SIMT_MMA_K16_F16 or _BF16 names the kind of
+ * its stored fragment. `selector`, 0 or 1: whose metadata count; see device/mma_sparse.cuh. */
+void simt_mma_sp(enum simt_mma_kind kind, float d[4], const uint32_t *a, const uint32_t *b,
+                 uint32_t metadata, int selector);
+
 /* Loads `count` (1, 2, 4) 8x8 matrices of 16-bit elements; lane 8 * i + r passes the address of
  * row r of matrix i, in shared memory and 16-byte aligned. */
 void simt_ldmatrix(uint32_t *fragments, const void *row, int count, bool transposed);

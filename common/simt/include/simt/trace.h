@@ -15,6 +15,7 @@
 #define simt_load_relaxed simt_traced_load_relaxed
 #define simt_store_relaxed simt_traced_store_relaxed
 #define simt_mma simt_traced_mma
+#define simt_mma_sp simt_traced_mma_sp
 #define simt_ldmatrix simt_traced_ldmatrix
 #define simt_wgmma simt_traced_wgmma
 #define simt_async_copy_start simt_traced_async_copy_start
