@@ -1,5 +1,5 @@
 /*
- * bits.cuh - instructions on the bytes of a word for which CUDA C has no function of one instruction.
+ * bits.cuh - what CUDA C has no function for: any bytes of two words in one instruction, and counts on both sides.
  */
 #ifndef DEVICE_BITS_CUH
 #define DEVICE_BITS_CUH
@@ -21,6 +21,16 @@ __device__ __forceinline__ uint32_t select_bytes(uint32_t low, uint32_t high, ui
                             (selector >> 11 & 1) << 16 | (selector >> 15 & 1) << 24;
     const uint32_t tops = (bytes >> 7 & 0x01010101) * 0xff;
     return (bytes & ~(copies * 0xff)) | (tops & copies * 0xff);
+#endif
+}
+
+/* Counts the set bits, on the host too. */
+__host__ __device__ __forceinline__ int count_bits(uint64_t bits)
+{
+#ifdef __CUDA_ARCH__
+    return __popcll(bits);
+#else
+    return __builtin_popcountll(bits);
 #endif
 }
 

@@ -136,11 +136,12 @@ static void need_ascending_places(const warp *w)
     for (int row = 0; row < M; row++)
         for (int four = 0; four < FOURS; four++)
             if (sp_place(w, row, four, 0) >= sp_place(w, row, four, 1))
-                simt_fail_lane(cudaErrorIllegalInstruction, w->lanes[0],
-                               "mma.sp: row %d, columns %d to %d: metadata name place %d and then %d, "
-                               "which do not ascend",
-                               row, 4 * four, 4 * four + 3, sp_place(w, row, four, 0),
-                               sp_place(w, row, four, 1));
+                simt_fail_lane(
+                    cudaErrorIllegalInstruction, w->lanes[0],
+                    "mma.sp: row %d, columns %d to %d: metadata name place %d and then %d, "
+                    "which do not ascend",
+                    row, 4 * four, 4 * four + 3, sp_place(w, row, four, 0),
+                    sp_place(w, row, four, 1));
 }
 
 /* Word w of A holds stored elements of row g + 8 * (w & 1), those of four t + 4 * (w >> 1). */

@@ -105,7 +105,7 @@ static __global__ void __launch_bounds__(BLOCK, blocks_per_sm(TILE_N))
             const int start = p.A.offset[group], next = p.A.offset[group + 1];
             const uint64_t used = p.B.used[k];
             copy_group(p.A, group, start, next, slot(k));
-            copy_rows(p.B, (size_t)k * GROUP_SIDE, used, column, slot(k));
+            copy_dense_rows<BLOCK, TILE_N>(p.B, (size_t)k * GROUP_SIDE, used, column, slot(k).X);
         }
         async_commit();
     };
@@ -119,7 +119,7 @@ static __global__ void __launch_bounds__(BLOCK, blocks_per_sm(TILE_N))
     }
     /* END STUDENT */
     const int lane = lane_id(), row = blockIdx.x * GROUP_SIDE + warp_id() * MMA_SIDE + lane / 4;
-    store<TILE_N>(p.sums, p.C, split, row, column + lane % 4 * 2, sum);
+    store_tile<TILE_N>(p.sums, p.C, split, row, column + lane % 4 * 2, sum);
 }
 
 /* State that prepare leaves. */
@@ -150,12 +150,11 @@ static cudaError_t run16(const spmm_plan *plan, const void *B, void *C, cudaStre
     static launcher *const LAUNCH[] = {launch<8>, launch<16>, launch<32>, launch<64>};
     const bitmap_state *s = (const bitmap_state *)plan->state;
     const int N = plan->N, tile = tile_of(N);
-    product<H> p = {.A = s->A,
-                    .B = {.B = (const H *)B, .N = N, .per_copy = 8, .used = s->d_used},
-                    .C = {.C = (H *)C, .rows = plan->A.rows, .N = N},
-                    .sums = s->sums};
-    while (N % p.B.per_copy)
-        p.B.per_copy /= 2; /* a copy must not straddle two rows of B */
+    product<H> p = {
+        .A = s->A,
+        .B = {.B = (const H *)B, .N = N, .per_copy = dense_per_copy(N), .used = s->d_used},
+        .C = {.C = (H *)C, .rows = plan->A.rows, .N = N},
+        .sums = s->sums};
     return p.C.rows ? LAUNCH[(tile > 8) + (tile > 16) + (tile > 32)](p, stream) : cudaSuccess;
 }
 

@@ -1,44 +1,14 @@
 /*
- * splits.cuh - split-K: how blocks share a row of groups, and how their sums become C.
+ * splits.cuh - split-K: how many blocks share a row of groups, and how their sums become C.
  */
 #ifndef LAB9_SPLITS_CUH
 #define LAB9_SPLITS_CUH
 
 #include "copy.cuh"
-#include "device/half.cuh"
-#include "device/vec.cuh"
-#include "device/warp.cuh"
+#include "device/split_sums.cuh"
 #include "formats/tca_bme.cuh"
 
 constexpr int SPLITS[] = {1, 2, 3, 4, 6}; /* what SPLIT may be */
-constexpr int WIDEST_TILE = 64;
-
-/* Sums of the splits, in fp32. */
-struct split_sums {
-    int splits;         /* blocks that share a row of groups */
-    size_t rows, pitch; /* of each split: C's, up to whole groups and tiles */
-    float *d_sum;       /* splits x rows x pitch; NULL: a block has the whole sum */
-};
-
-template <class H> struct dense_result {
-    H *C;
-    int rows, N;
-};
-
-/* Returns the columns of C that a block computes: 8, 16, 32 or 64. */
-inline int tile_of(int N)
-{
-    int tile = 8;
-    while (tile < N && tile < WIDEST_TILE)
-        tile *= 2;
-    return tile;
-}
-
-/* Counts such tiles of N columns. */
-inline int slices_of(int N)
-{
-    return (N - 1) / tile_of(N) + 1;
-}
 
 /* Chooses SPLIT. A block waits for its copies most of the time, so the more blocks an SM has the better, as
  * long as each has groups enough to be worth its beginning and its end (LOG.md). */
@@ -49,25 +19,6 @@ inline int choose_splits(const tca_bme &A)
     for (int splits : SPLITS)
         if (A.across / splits >= LEAST_GROUPS) best = splits;
     return best;
-}
-
-/* Stores a lane's sums, the first of which is of (row, column) in the layout of mma.cuh: to C, rounded, or
- * in fp32 to its split. */
-template <int TILE_N, class H>
-static __device__ void store(const split_sums &to, const dense_result<H> &out, int split, int row,
-                             int column, const float (&sum)[TILE_N / 8][4])
-{
-#pragma unroll
-    for (int i = 0; i < TILE_N / 4; i++) {
-        const int r = row + i % 2 * 8, c = column + i / 2 * 8;
-        const float two[2] = {sum[i / 2][i % 2 * 2], sum[i / 2][i % 2 * 2 + 1]};
-        if (to.d_sum) {
-            store_vector(&to.d_sum[(split * to.rows + r) * to.pitch + c], two);
-        } else if (r < out.rows) {
-            for (int e = 0; e < 2 && c + e < out.N; e++)
-                out.C[(size_t)r * out.N + c + e] = narrow<H>(two[e]);
-        }
-    }
 }
 
 /* Adds up the splits of an element of C, a thread each, always in the same order, and rounds once. */

@@ -24,7 +24,7 @@ __global__ void product_kernel(const float *stored, const int *place, const floa
 {
     const int lane = threadIdx.x, group = lane >> 2, in_group = lane % 4;
     uint32_t a[4] = {}, b[4] = {}, metadata = 0x9c9c9c9c; /* places 0, 3 and 1, 2 */
-    for (int i = 0; i < 8; i++) { /* a0 .. a7 */
+    for (int i = 0; i < 8; i++) {                         /* a0 .. a7 */
         const int row = i % 4 < 2 ? group : group + 8;
         const int column = in_group * 2 + (i & 1) + (i < 4 ? 0 : 8);
         a[i / 2] |= bits_of<H>(stored[row * STORED + column]) << 16 * (i % 2);

@@ -3,8 +3,8 @@
  * every bit and value is where the definition says, and the bytes are those of the formula.
  */
 #include "formats/tca_bme.h"
-#include "matrix/random.h"
 #include "on_device.h"
+#include "pruned_sample.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,83 +14,18 @@
 
 #include <cmocka.h>
 
-/* A pattern and 16-bit values of any bits: NaN, -0 and zeros among them. */
-typedef struct sample {
-    csr_matrix A;
-    uint16_t *values;
-} sample;
-
-static sample sample_alloc(int64_t rows, int64_t cols, int64_t nnz)
-{
-    sample s;
-    error_text error;
-    assert_int_equal(csr_alloc(&s.A, rows, cols, nnz, false, &error), STATUS_OK);
-    s.values = malloc((size_t)nnz * sizeof *s.values + 1);
-    assert_non_null(s.values);
-    return s;
-}
-
-static void sample_free(sample *s)
-{
-    csr_free(&s->A);
-    free(s->values);
-}
-
-/* Each element is kept by itself; of `repeats` nonzeros in a hundred the next names the same element.
- * Columns ascend, or descend in odd rows if `unsorted`. */
-static sample make(int64_t rows, int64_t cols, double sparsity, int repeats, bool unsorted,
-                   uint64_t seed)
-{
-    sample s = sample_alloc(rows, cols, 2 * rows * cols);
-    int64_t at = 0;
-    for (int64_t i = 0; i < rows; i++) {
-        for (int64_t k = 0; k < cols; k++) {
-            const int64_t column = unsorted && i % 2 ? cols - 1 - k : k;
-            const uint64_t cell = (uint64_t)(i * cols + column);
-            if (random_unit(seed, 3 * cell) < sparsity) continue;
-            const bool again = (int)random_below(seed, 3 * cell + 1, 100) < repeats;
-            for (int times = 0; times <= again; times++) {
-                s.A.col_idx[at] = (int32_t)column;
-                s.values[at] = (uint16_t)random_bits(seed ^ 77, (uint64_t)at);
-                at++;
-            }
-        }
-        s.A.row_ptr[i + 1] = at;
-    }
-    s.A.nnz = at;
-    return s;
-}
-
 /* ---- the encoders -------------------------------------------------------------------------------- */
-
-static void assert_on_device(const void *d, const void *want, size_t bytes, const char *what)
-{
-    void *got = to_host(d, bytes);
-    if (memcmp(got, want, bytes) != 0) fail_msg("%s differ", what);
-    free(got);
-}
 
 /* A on the device, encoded there; the same arrays as `want`, and its columns. */
 static void assert_device_agrees(const sample *s, const tca_bme *want)
 {
     const csr_matrix *A = &s->A;
     tca_bme m;
-    int *row_ptr = malloc(((size_t)A->rows + 1) * sizeof *row_ptr);
     uint64_t *used = calloc((size_t)want->across + 1, sizeof *used), *d_used;
-    assert_true(row_ptr && used);
-    for (int64_t i = 0; i <= A->rows; i++)
-        row_ptr[i] = (int)A->row_ptr[i];
+    assert_non_null(used);
     for (int64_t k = 0; k < A->nnz; k++)
         used[A->col_idx[k] / 64] |= UINT64_C(1) << A->col_idx[k] % 64;
-    int *d_row_ptr = to_device(row_ptr, ((size_t)A->rows + 1) * sizeof *row_ptr);
-    int *d_col_idx = to_device(A->col_idx, (size_t)A->nnz * sizeof *A->col_idx);
-    uint16_t *d_values = to_device(s->values, (size_t)A->nnz * sizeof *s->values);
-    const spmm_matrix d_A = {.rows = (int)A->rows,
-                             .cols = (int)A->cols,
-                             .nnz = (int)A->nnz,
-                             .d_row_ptr = d_row_ptr,
-                             .d_col_idx = d_col_idx,
-                             .d_values16 = d_values};
+    spmm_matrix d_A = sample_to_device(s);
     assert_int_equal(tca_bme_create(&d_A, &m), cudaSuccess);
     const size_t groups = (size_t)tca_bme_groups(want), repeats = (size_t)want->num_repeats;
     assert_int_equal(m.rows, want->rows);
@@ -112,11 +47,8 @@ static void assert_device_agrees(const sample *s, const tca_bme *want)
     assert_int_equal(tca_bme_used_columns(&m, d_used), cudaSuccess);
     assert_on_device(d_used, used, want->across * sizeof *used, "used columns");
     cudaFree(d_used);
-    cudaFree(d_row_ptr);
-    cudaFree(d_col_idx);
-    cudaFree(d_values);
+    sample_free_on_device(&d_A);
     tca_bme_destroy(&m);
-    free(row_ptr);
     free(used);
 }
 

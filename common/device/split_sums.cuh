@@ -1,0 +1,59 @@
+/*
+ * split_sums.cuh - split-K: blocks share rows of C, each leaves its sums in fp32, and who adds them up does so in the
+ * order of the splits. So every run gives the same bits.
+ */
+#ifndef DEVICE_SPLIT_SUMS_CUH
+#define DEVICE_SPLIT_SUMS_CUH
+
+#include "device/half.cuh"
+#include "device/vec.cuh"
+
+constexpr int WIDEST_TILE = 64;
+
+/* Sums of the splits, in fp32. */
+struct split_sums {
+    int splits;         /* blocks that share a row of C */
+    size_t rows, pitch; /* of each split: C's, up to whole blocks and tiles */
+    float *d_sum;       /* splits x rows x pitch; NULL: a block has the whole sum */
+};
+
+template <class H> struct dense_result {
+    H *C;
+    int rows, N;
+};
+
+/* Returns the columns of C that a block computes: 8, 16, 32 or 64. */
+inline int tile_of(int N)
+{
+    int tile = 8;
+    while (tile < N && tile < WIDEST_TILE)
+        tile *= 2;
+    return tile;
+}
+
+/* Counts such tiles of N columns. */
+inline int slices_of(int N)
+{
+    return (N - 1) / tile_of(N) + 1;
+}
+
+/* Stores a lane's sums, the first of which is of (row, column) in the layout of mma.cuh: to C, rounded, or
+ * in fp32 to its split. */
+template <int TILE_N, class H>
+static __device__ void store_tile(const split_sums &to, const dense_result<H> &out, int split,
+                                  int row, int column, const float (&sum)[TILE_N / 8][4])
+{
+#pragma unroll
+    for (int i = 0; i < TILE_N / 4; i++) {
+        const int r = row + i % 2 * 8, c = column + i / 2 * 8;
+        const float two[2] = {sum[i / 2][i % 2 * 2], sum[i / 2][i % 2 * 2 + 1]};
+        if (to.d_sum) {
+            store_vector(&to.d_sum[(split * to.rows + r) * to.pitch + c], two);
+        } else if (r < out.rows) {
+            for (int e = 0; e < 2 && c + e < out.N; e++)
+                out.C[(size_t)r * out.N + c + e] = narrow<H>(two[e]);
+        }
+    }
+}
+
+#endif
