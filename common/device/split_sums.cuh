@@ -8,6 +8,7 @@
 #include "device/half.cuh"
 #include "device/vec.cuh"
 
+constexpr int SPLITS[] = {1, 2, 3, 4, 6}; /* what the tunable SPLIT may be */
 constexpr int WIDEST_TILE = 64;
 
 /* Sums of the splits, in fp32. */
@@ -35,6 +36,18 @@ inline int tile_of(int N)
 inline int slices_of(int N)
 {
     return (N - 1) / tile_of(N) + 1;
+}
+
+/* Chooses SPLIT for rows of `across` groups of 64 columns. A block waits for its copies most of the time, so the more
+ * blocks a multiprocessor has the better, as long as each has groups enough to be worth its beginning and its end (lab 9's
+ * LOG.md). */
+inline int choose_splits(int across)
+{
+    constexpr int LEAST_GROUPS = 8;
+    int best = 1;
+    for (int splits : SPLITS)
+        if (across / splits >= LEAST_GROUPS) best = splits;
+    return best;
 }
 
 /* Stores a lane's sums, the first of which is of (row, column) in the layout of mma.cuh: to C, rounded, or

@@ -1,5 +1,5 @@
 /*
- * splits.cuh - split-K: how many blocks share a row of groups, and how their sums become C.
+ * splits.cuh - how the sums of blocks that share a row of groups (device/split_sums.cuh) become C.
  */
 #ifndef LAB9_SPLITS_CUH
 #define LAB9_SPLITS_CUH
@@ -7,19 +7,6 @@
 #include "copy.cuh"
 #include "device/split_sums.cuh"
 #include "formats/tca_bme.cuh"
-
-constexpr int SPLITS[] = {1, 2, 3, 4, 6}; /* what SPLIT may be */
-
-/* Chooses SPLIT. A block waits for its copies most of the time, so the more blocks an SM has the better, as
- * long as each has groups enough to be worth its beginning and its end (LOG.md). */
-inline int choose_splits(const tca_bme &A)
-{
-    constexpr int LEAST_GROUPS = 8;
-    int best = 1;
-    for (int splits : SPLITS)
-        if (A.across / splits >= LEAST_GROUPS) best = splits;
-    return best;
-}
 
 /* Adds up the splits of an element of C, a thread each, always in the same order, and rounds once. */
 template <class H>

@@ -270,8 +270,11 @@ static void test_shape(const shape *s, const device_info *device)
 /* Whether it makes dense fragments of A, for tensor cores: products of SpMM that are tried on more. */
 static bool multiplies_zeros(const contender *c)
 {
-    return contender_find(c->operation, "bitmap", c->precision) == c ||
-           contender_find(c->operation, "lane_major", c->precision) == c;
+    static const char *const NAMES[] = {"bitmap", "lane_major", "two_four"};
+    bool does = false;
+    for (int i = 0; i < COUNT(NAMES); i++)
+        does |= contender_find(c->operation, NAMES[i], c->precision) == c;
+    return does;
 }
 
 static void test_tensor_core(const contender *c, const device_info *device)
@@ -367,6 +370,8 @@ static const struct {
 } REPEATED[] = {
     {"bitmap", {0}, "one huge row"}, /* a row of three splits */
     {"bitmap", {3}, "one huge row"},
+    {"two_four", {0}, "one huge row"},
+    {"two_four", {3}, "one huge row"},
     {"length_bins", {32, 64, 16, 0, 1, 0}, "one huge row"},
     {"b_tiles", {32, 512, 4, 0}, "huge first row"}, /* two tiles */
     {"b_tiles", {8, 384, 2, 0}, "huge first row"},  /* three */
