@@ -8,6 +8,7 @@
  *              transformers and ResNet-50 have coefficients of variation from 0.15 to 0.4
  *   quota      every row keeps equally many (pruning within each output row)
  *   banded     as quota, all within `window` columns of the diagonal
+ *   two_four   two of each four neighbours of a row, the pattern of sparse tensor cores: half of them
  */
 #include "matrix/generate.h"
 #include "matrix/generate_columns.h"
@@ -18,16 +19,16 @@
 #include <math.h>
 
 enum key { ROWS, COLS, SPARSITY, NNZ, KIND, COV, WINDOW, SEED };
-enum kind { UNIFORM, MAGNITUDE, QUOTA, BANDED };
+enum kind { UNIFORM, MAGNITUDE, QUOTA, BANDED, TWO_FOUR };
 
-static const char *const kinds[] = {"uniform", "magnitude", "quota", "banded", NULL};
+static const char *const kinds[] = {"uniform", "magnitude", "quota", "banded", "two_four", NULL};
 
 static const generator_key keys[] = {
     [ROWS] = {"rows", "rows (default 2048)", 0, LARGEST_SIDE, true, NULL},
     [COLS] = {"cols", "columns (default 512)", 0, LARGEST_SIDE, true, NULL},
     [SPARSITY] = {"sparsity", "share of zeros (default 0.8)", 0, 1, false, NULL},
     [NNZ] = {"nnz", "nonzeros, in place of sparsity", 0, LARGEST_SEED, true, NULL},
-    [KIND] = {"kind", "uniform (default), magnitude, quota, banded", 0, 0, false, kinds},
+    [KIND] = {"kind", "uniform (default), magnitude, quota, banded, two_four", 0, 0, false, kinds},
     [COV] = {"cov", "magnitude: variation of row lengths (default 0.25)", 0, 2, false, NULL},
     [WINDOW] = {"window", "banded: columns on either side", 0, LARGEST_SIDE, true, NULL},
     [SEED] = {"seed", "seed (default 1)", 0, LARGEST_SEED, true, NULL},
@@ -99,6 +100,21 @@ static double log_normal_weight(const void *model, int64_t row)
     return portable_exp(m->sigma * z);
 }
 
+/* Two of each four elements of a row: one of six pairs, all equally likely. */
+static void draw_pairs(csr_matrix *A, uint64_t seed)
+{
+    static const unsigned char PAIRS[6][2] = {{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}};
+    for (int64_t i = 0; i < A->rows; i++)
+        A->row_ptr[i + 1] = (i + 1) * (A->cols / 2);
+#pragma omp parallel for
+    for (int64_t pair = 0; pair < A->nnz / 2; pair++) {
+        const unsigned char *places = PAIRS[random_below(seed, (uint64_t)pair, 6)];
+        const int64_t first = pair % (A->cols / 4) * 4;
+        A->col_idx[2 * pair] = (int32_t)(first + places[0]);
+        A->col_idx[2 * pair + 1] = (int32_t)(first + places[1]);
+    }
+}
+
 /* ---- the generator ------------------------------------------------------------------------ */
 
 static enum status count_nonzeros(const generator *self, double *value, int64_t *nnz,
@@ -122,6 +138,9 @@ static enum status check_shape(const generator *self, double *value, enum kind k
                                error_text *error)
 {
     double rows = value[ROWS], cols = value[COLS];
+    if (kind == TWO_FOUR && fmod(cols, 4) != 0)
+        return fail(error, STATUS_DATASET,
+                    "%s: kind=two_four needs columns in fours, and %.0f are not", self->name, cols);
     /* 2^34 cells take a core about a minute; larger matrices are graphs. */
     if (kind == UNIFORM && rows * cols > 0x1p34)
         return generator_refuse(self, ROWS, rows, 0, floor(0x1p34 / cols),
@@ -148,12 +167,18 @@ static enum status make(const generator *self, double *value, csr_matrix *A, err
     if (kind == MAGNITUDE) generator_value(value, COV, 0.25);
     uint64_t seed = (uint64_t)generator_value(value, SEED, 1);
 
+    if (kind == TWO_FOUR && (generator_value(value, SPARSITY, 0.5) != 0.5 || !isnan(value[NNZ])))
+        return fail(error, STATUS_DATASET, "%s: kind=two_four has a sparsity of 0.5", self->name);
     int64_t nnz = 0;
     enum status status = count_nonzeros(self, value, &nnz, error);
     if (status == STATUS_OK) status = check_shape(self, value, kind, nnz, error);
     if (status == STATUS_OK) status = csr_alloc(A, rows, cols, nnz, false, error);
     if (status != STATUS_OK || nnz == 0) return status;
 
+    if (kind == TWO_FOUR) {
+        draw_pairs(A, random_substream(seed, COLUMNS));
+        return STATUS_OK;
+    }
     if (kind == UNIFORM) {
         uniform_lengths(A, seed);
     } else if (kind == MAGNITUDE) {

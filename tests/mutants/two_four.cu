@@ -53,7 +53,7 @@ static __device__ void multiply(const two_four_state &s, int strip, int group, i
     mma_sp_m16n8k32<__half, BUG == SELECTOR_ALWAYS_0 ? 0 : F>(sum, a, b, metadata);
 }
 
-/* What the rest of a row adds to an element of C. */
+/* Returns what the rest of a row adds to an element of C. */
 template <bug BUG>
 static __device__ float rest_of(const two_four &A, int row, int column, int N, const __half *B)
 {

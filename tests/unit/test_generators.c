@@ -144,6 +144,8 @@ static void weights_are_exact(void **state)
         {"weights:rows=300,cols=70,sparsity=0", 21000},
         {"weights:rows=300,cols=70,sparsity=1", 0},
         {"weights:rows=300,cols=70,sparsity=0,kind=banded", 21000},
+        {"weights:rows=33,cols=20,kind=two_four", 330},
+        {"weights:rows=3,cols=8,sparsity=0.5,kind=two_four", 12},
         {"weights:rows=300,cols=70,nnz=1", 1},
         {"weights:rows=300,cols=70,nnz=20999", 20999},
         {"weights:rows=0", 0},
@@ -175,6 +177,24 @@ static void uniform_weights_are_binomial(void **state)
     assert_true(fabs(s.cov * s.mean / expected - 1) < 0.08); /* 1000 columns: 2.2 % */
     csr_free(&A);
     csr_free(&T);
+}
+
+/* Each four of each row has two, and every pair of places is drawn. */
+static void two_of_each_four(void **state)
+{
+    (void)state;
+    csr_matrix A = made("weights:rows=100,cols=36,kind=two_four");
+    int drawn[4][4] = {{0}};
+    for (int64_t k = 0; k < A.nnz; k += 2) {
+        assert_int_equal(A.col_idx[k] / 4, k / 2 % 9);
+        assert_int_equal(A.col_idx[k + 1] / 4, k / 2 % 9);
+        assert_true(A.col_idx[k] < A.col_idx[k + 1]);
+        drawn[A.col_idx[k] % 4][A.col_idx[k + 1] % 4]++;
+    }
+    for (int low = 0; low < 4; low++)
+        for (int high = low + 1; high < 4; high++)
+            assert_in_range(drawn[low][high], 100, 200); /* 150 on average */
+    csr_free(&A);
 }
 
 static void other_weights_have_their_shape(void **state)
@@ -362,11 +382,14 @@ static void refusals_name_the_key(void **state)
         {"rand:near=1.01", "near is a number from 0 to 1"},
         {"rand:window=5", "window needs near="},
         {"weights:sparsity=1.1", "sparsity is a number from 0 to 1"},
-        {"weights:kind=magnitud", "kind is one of uniform, magnitude, quota, banded"},
+        {"weights:kind=magnitud", "kind is one of uniform, magnitude, quota, banded, two_four"},
         {"weights:nnz=1048577", "here nnz is from 0 to 1048576"},
         {"weights:nnz=5,sparsity=0.5", "exclude each other"},
         {"weights:cov=0.2", "cov needs kind=magnitude"},
         {"weights:window=3", "window needs kind=banded"},
+        {"weights:kind=two_four,sparsity=0.6", "kind=two_four has a sparsity of 0.5"},
+        {"weights:kind=two_four,rows=10,nnz=5", "kind=two_four has a sparsity of 0.5"},
+        {"weights:kind=two_four,cols=6", "needs columns in fours, and 6 are not"},
         {"weights:kind=banded,window=50", "here window is from 51 to 512"},
         {"weights:rows=1000000,cols=1000000", "here rows is from 0 to 17179"},
         {"mask:rows=0", "rows is a whole number from 1 to 131072"},
@@ -481,6 +504,7 @@ static void sample_is_its_specification(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_of_each_four),
         cmocka_unit_test(rand_keeps_its_word),
         cmocka_unit_test(rand_skew_is_zipf),
         cmocka_unit_test(rand_near_is_local),

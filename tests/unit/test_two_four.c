@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-/* What a lane's metadata say of a four: the places of its two stored elements. */
+/* Finds the places of a four's two stored elements in the metadata. */
 static void places_of(const two_four *m, int row, int four_of_row, int place[2])
 {
     const int column = four_of_row * 4, t = column % 64 / 16;
