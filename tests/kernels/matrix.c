@@ -270,7 +270,7 @@ static void test_shape(const shape *s, const device_info *device)
 /* Whether it makes dense fragments of A, for tensor cores: products of SpMM that are tried on more. */
 static bool multiplies_zeros(const contender *c)
 {
-    static const char *const NAMES[] = {"bitmap", "lane_major", "two_four"};
+    static const char *const NAMES[] = {"bitmap", "lane_major", "tiled_csl", "two_four"};
     bool does = false;
     for (int i = 0; i < COUNT(NAMES); i++)
         does |= contender_find(c->operation, NAMES[i], c->precision) == c;
@@ -370,6 +370,8 @@ static const struct {
 } REPEATED[] = {
     {"bitmap", {0}, "one huge row"}, /* a row of three splits */
     {"bitmap", {3}, "one huge row"},
+    {"tiled_csl", {0}, "one huge row"},
+    {"tiled_csl", {3}, "one huge row"},
     {"two_four", {0}, "one huge row"},
     {"two_four", {3}, "one huge row"},
     {"length_bins", {32, 64, 16, 0, 1, 0}, "one huge row"},
