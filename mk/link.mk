@@ -4,7 +4,7 @@ object = $(patsubst %,$(OUT)/%.o,$(1))
 traced = $(patsubst $(OUT)/%.cu.o,$(OUT)/traced/%.cu.o,$(1))
 LAB_MAIN := common/harness/main.c
 LIMITS_MAIN := common/limits/limits.cu
-LABSTAT_MAIN := common/labstat/labstat.c
+LABSTAT_MAIN := $(wildcard common/labstat/*.c)
 MAINS := $(LAB_MAIN) $(LIMITS_MAIN) $(LABSTAT_MAIN)
 COMMON_SOURCES := $(filter-out $(MAINS) common/baselines/% common/simt/% common/profiler/% common/grader/% common/library/% common/rows/%,\
                   $(wildcard common/*/*.c common/*/*.cu)) common/trace/assets.S $(BACKEND_SOURCES)

@@ -3,6 +3,7 @@
  * kernel suits them.
  */
 #include "harness/progress.h"
+#include "labstat/formats.h"
 #include "matrix/dataset.h"
 #include "matrix/files.h"
 #include "matrix/name_list.h"
@@ -24,7 +25,7 @@ enum { FIGURES_SCHEMA = 1 };
 typedef struct arguments {
     const char *csv_path, *data_dir;
     const char *storage; /* "28672x8192", or NULL */
-    bool help;
+    bool formats, help;
     char **spec; /* of argv, the words that are no options */
     int num_specs;
 } arguments;
@@ -33,6 +34,7 @@ typedef struct arguments {
 typedef struct record {
     char name[128], origin[12], source[1024];
     row_stats stats;
+    int64_t bytes[NUM_COUNTED]; /* with --formats */
 } record;
 
 typedef struct collection {
@@ -44,6 +46,7 @@ typedef struct collection {
 
 static const char help_text[] =
     "usage: labstat [--csv FILE] [--data-dir DIR] MATRIX...\n"
+    "       labstat --formats [--csv FILE] [--data-dir DIR] MATRIX...\n"
     "       labstat --storage ROWSxCOLS[xN]\n"
     "\n"
     "Sparsity, row lengths and their coefficient of variation (CoV: population standard deviation\n"
@@ -54,6 +57,9 @@ static const char help_text[] =
     "  --csv FILE      write a line a matrix, or a format and sparsity, as CSV (- for standard\n"
     "                  output)\n"
     "  --data-dir DIR  look for datasets here before $SPMM_DATA_DIR\n"
+    "  --formats       encode each matrix in every format, and tell their bytes over those of CSR: "
+    "with 32-bit\n"
+    "                  values as graphs have them, then with 16-bit values as weights have them\n"
     "  --storage SHAPE compare the formats for pruned weights of this shape by formula: "
     "compression,\n"
     "                  FLOP per byte and least time at N columns (default 16), break-even "
@@ -71,7 +77,7 @@ static const char help_text[] =
 
 static enum status refuse_option(const char *word, error_text *error)
 {
-    static const char *const names[] = {"--csv", "--data-dir", "--storage", "--help"};
+    static const char *const names[] = {"--csv", "--data-dir", "--formats", "--storage", "--help"};
     const char *near = nearest_match(word, names, sizeof names / sizeof names[0]);
     return fail(error, STATUS_USAGE, "unknown option %s%s%s%s (--help lists them)", word,
                 near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
@@ -90,6 +96,8 @@ static enum status parse_arguments(char **argv, arguments *a, error_text *error)
             *value = *++argv;
         } else if (!strcmp(*argv, "--help") || !strcmp(*argv, "-h")) {
             a->help = true;
+        } else if (!strcmp(*argv, "--formats")) {
+            a->formats = true;
         } else if (argv[0][0] == '-') {
             return refuse_option(*argv, error);
         } else {
@@ -98,6 +106,8 @@ static enum status parse_arguments(char **argv, arguments *a, error_text *error)
     }
     if (a->storage && a->num_specs)
         return fail(error, STATUS_USAGE, "--storage takes no matrix: '%s'", a->spec[0]);
+    if (a->storage && a->formats)
+        return fail(error, STATUS_USAGE, "--storage has formulas, --formats matrices: one of them");
     if (!a->help && !a->storage && a->num_specs == 0)
         return fail(error, STATUS_USAGE, "wants a matrix, a set or a folder (--help)");
     return STATUS_OK;
@@ -150,6 +160,36 @@ static void print_titles(void)
            "mean row", "CoV", "longest", "empty", "matrix");
 }
 
+/* ---- its formats ------------------------------------------------------------------------------ */
+
+/* Bytes over those of CSR with values of as many bits; NAN where the encoder refuses the matrix. */
+static double over_csr(const record *r, enum counted_format f)
+{
+    return r->bytes[f] < 0 ? NAN : (double)r->bytes[f] / (double)r->bytes[counted_base(f)];
+}
+
+static void print_format_titles(void)
+{
+    for (int f = 0; f < NUM_COUNTED; f++)
+        if (counted_base((enum counted_format)f) == (enum counted_format)f)
+            printf("%*s%d bits: MB", f ? 1 : 0, "", counted_value_bits((enum counted_format)f));
+        else
+            printf(" %9s", counted_name((enum counted_format)f));
+    printf("  matrix\n");
+}
+
+static void print_formats(const record *r)
+{
+    for (int f = 0; f < NUM_COUNTED; f++)
+        if (counted_base((enum counted_format)f) == (enum counted_format)f)
+            printf("%*.3f", f ? 12 : 11, (double)r->bytes[f] * 1e-6);
+        else
+            print_figure(over_csr(r, (enum counted_format)f), 9, 3);
+    printf("  %s (%s)\n", r->name, r->origin);
+}
+
+/* ---- all of it -------------------------------------------------------------------------------- */
+
 static void print_record(const record *r)
 {
     const row_stats *s = &r->stats;
@@ -168,14 +208,18 @@ static enum status add_matrix(collection *c, const char *spec, error_text *error
     enum status status = dataset_open(spec, c->arguments->data_dir, &data, error);
     if (status != STATUS_OK) return status;
     status = row_stats_compute(&data.matrix, &r->stats, error);
+    if (status == STATUS_OK && c->arguments->formats)
+        status = count_formats(&data.matrix, &r->stats, r->bytes, error);
     snprintf(r->name, sizeof r->name, "%s", data.name);
     snprintf(r->origin, sizeof r->origin, "%s", dataset_origin_name(data.origin));
     snprintf(r->source, sizeof r->source, "%s", data.source);
     dataset_close(&data);
     if (status != STATUS_OK) return status;
     progress_clear();
-    if (c->count++ == 0 && !csv_to_stdout(c->arguments)) print_titles();
-    if (!csv_to_stdout(c->arguments)) print_record(r);
+    const bool is_first = c->count++ == 0;
+    if (csv_to_stdout(c->arguments)) return STATUS_OK;
+    if (is_first) (c->arguments->formats ? print_format_titles : print_titles)();
+    (c->arguments->formats ? print_formats : print_record)(r);
     return STATUS_OK;
 }
 
@@ -229,6 +273,27 @@ static void write_collection(FILE *out, const void *what)
     }
 }
 
+/* A line a matrix and format; bytes are empty where the encoder refuses it. */
+static void write_formats(FILE *out, const void *what)
+{
+    const collection *c = what;
+    fputs("schema,dataset,origin,rows,cols,nnz,format,value_bits,bytes,over_csr\n", out);
+    for (size_t i = 0; i < c->count; i++)
+        for (int f = 0; f < NUM_COUNTED; f++) {
+            const record *r = &c->record[i];
+            fprintf(out, "%d,", FIGURES_SCHEMA);
+            csv_text(out, r->name);
+            fprintf(out, ",%s,%" PRId64 ",%" PRId64 ",%" PRId64 ",%s,%d,", r->origin, r->stats.rows,
+                    r->stats.cols, r->stats.nnz, counted_name((enum counted_format)f),
+                    counted_value_bits((enum counted_format)f));
+            if (r->bytes[f] >= 0)
+                fprintf(out, "%" PRId64 ",%.5g", r->bytes[f], over_csr(r, (enum counted_format)f));
+            else
+                putc(',', out);
+            putc('\n', out);
+        }
+}
+
 static enum status save_csv(const arguments *a, void (*write)(FILE *, const void *),
                             const void *what, error_text *error)
 {
@@ -275,13 +340,14 @@ static void show_all(collection *c, error_text *error)
     }
     progress_clear();
     name_list_free(&all);
-    if (c->count > 1 && !csv_to_stdout(c->arguments)) {
+    if (c->count > 1 && !csv_to_stdout(c->arguments) && !c->arguments->formats) {
         print_summary(c, &sparsity_scale, sparsity_of);
         print_summary(c, &mean_row_scale, mean_of);
         print_summary(c, &cov_scale, cov_of);
     }
     if (!c->arguments->csv_path || c->count == 0) return;
-    status = save_csv(c->arguments, write_collection, c, error);
+    status =
+        save_csv(c->arguments, c->arguments->formats ? write_formats : write_collection, c, error);
     if (status != STATUS_OK) complain(c, status, error);
 }
 
