@@ -25,7 +25,7 @@ PAGES := $(filter-out %/LOG.md,$(wildcard README.md docs/*.md labs/*/*.md))
 write = $(foreach page,$(shell grep -lxF -e '<!-- $(1) -->' $(PAGES)),\
         $(Q)scripts/write-between $(page) '$(1)' $(2)$(newline))
 
-.PHONY: ladder leaderboard plots report storage predictions
+.PHONY: ladder leaderboard plots report storage formats predictions
 
 ##@ Report (of measured rows, without a GPU)
 
@@ -51,6 +51,14 @@ report: ladder ## The report, without a GPU: figures, report/report.md, .html an
 
 storage: $(OUT)/labstat ## Write what formats for pruned weights take, by formula: rows of the report's figure
 	$(Q)$< --storage 28672x8192x16 --csv report/storage.csv
+
+# Matrices that `make formats` counts: every graph, and weights from 40 to 98 % zeros.
+FORMATS_OF = set:graphs $(foreach z,4 5 6 7,llm.8192x8192-random-0.$(z)) \
+              $(foreach z,8 9 95 98,weights:rows=4096$(comma)cols=4096$(comma)sparsity=0.$(z)) \
+              weights:rows=4096$(comma)cols=4096$(comma)kind=two_four
+formats: $(OUT)/labstat $(ROWS_PROGRAM) ## Count what every graph and pruned weights take in each format (minutes): docs/formats.md
+	$(Q)$< --formats $(FORMATS_OF) --csv report/formats.csv
+	$(call write,formats-table,$(ROWS_PROGRAM) formats report/formats.csv)
 
 # COUNTED_LAB is the last of the labs whose counters and estimates are held against a GPU's; its lab.mk sets it.
 predictions: $(ROWS_PROGRAM) ## Estimate all measured rows without a GPU (an hour), and write how well that orders them

@@ -375,3 +375,38 @@ void figure_storage(figure *g)
     names_add(&g->notes, "by formula (labstat --storage), nothing measured; elements are left "
                          "independently of each other");
 }
+
+/* Says which matrix it is: a graph's name, or shape and zeros of weights. */
+static const char *label_of_matrix(row_of r)
+{
+    if (strcmp(get(r, "origin"), "generated") != 0) return get(r, "dataset");
+    const double cells = number(r, "rows") * number(r, "cols");
+    return text("%s x %s: %.0f %%%s", get(r, "rows"), get(r, "cols"),
+                100 - 100 * number(r, "nnz") / cells,
+                strstr(get(r, "dataset"), "two_four") ? ", 2:4" : "");
+}
+
+/* Bytes of matrices in each format over those of CSR, counted by the encoders: graphs with 32-bit values, then what formats of
+ * 16-bit values take. */
+void figure_formats(figure *g)
+{
+    const char *path = text("%s/formats.csv", home_of(g));
+    if (!is_readable(path)) refuse(STATUS_DATASET, "no %s", path);
+    const table *t = table_read(path);
+    if (!t->count) refuse(STATUS_DATASET, "no rows of any kind in %s", path);
+    names matrices[2] = {{0}};
+    for (long row = 0; row < t->count; row++) {
+        const row_of r = {t, row};
+        const bool wide = !strcmp(get(r, "value_bits"), "32");
+        const bool is_graph = strcmp(get(r, "origin"), "generated") != 0;
+        if (!*get(r, "bytes") || !strcmp(get(r, "format"), "CSR") || wide != is_graph) continue;
+        const char *panel = wide ? "graphs" : "weights", *dataset = get(r, "dataset");
+        const bool is_new = names_find(&matrices[wide], dataset) == NONE;
+        const long place = names_add(&matrices[wide], dataset);
+        if (is_new) fprintf(out, "graph\t%s\t%ld\t%s\n", panel, place, label_of_matrix(r));
+        print_point(panel, get(r, "format"), text("%ld", place), number(r, "over_csr"));
+    }
+    names_add(&g->notes, "counted by the encoders (labstat --formats), nothing measured; graphs "
+                         "are stand-ins where their "
+                         "files are not here");
+}

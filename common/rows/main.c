@@ -29,6 +29,7 @@ const command COMMANDS[] = {
      "labs"},
     {"leaderboard", "ROWS.csv [RIVALS.csv...]", "who is fastest", run_leaderboard, 1, -1, ""},
     {"dense", "FILE...", "labs on pruned weights beside dense products", run_dense, 0, -1, ""},
+    {"formats", "FORMATS.csv", "bytes of matrices in each format", run_formats, 1, 1, ""},
     {"resources", "FILE...", "what bounds a case, by ncu", run_resources, 1, -1, ""},
     {"compare", "[all=1] OLD.csv NEW.csv", "which times differ by more than their noise",
      run_compare, 2, 2, "all"},

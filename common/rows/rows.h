@@ -193,6 +193,7 @@ enum status run_ladder(const request *q);
 enum status run_lines(const request *q);
 enum status run_leaderboard(const request *q);
 enum status run_dense(const request *q);
+enum status run_formats(const request *q);
 enum status run_resources(const request *q);
 enum status run_compare(const request *q);
 enum status run_merge(const request *q);

@@ -59,6 +59,7 @@ static const struct {
     {"dense", figure_dense},
     {"dlmc", figure_dlmc},
     {"error", figure_error},
+    {"formats", figure_formats},
     {"gather_limit", figure_gather_limit},
     {"imbalance", figure_imbalance},
     {"lab9_split", figure_lab9_split},

@@ -29,6 +29,7 @@ void figure_precision(figure *g);
 void figure_rnn(figure *g);
 void figure_sparsity(figure *g);
 void figure_storage(figure *g);
+void figure_formats(figure *g);
 
 void figure_sddmm_beside_spmm(figure *g);
 void figure_sddmm_density(figure *g);
