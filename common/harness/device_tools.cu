@@ -32,8 +32,9 @@ static __global__ void checksum_kernel(const void *data, size_t bytes, unsigned 
 
 cudaError_t device_checksum(const void *d_data, size_t bytes, uint64_t *hash)
 {
-    const int threads = 256, most_blocks = 1024;
-    const int blocks = (int)min((size_t)most_blocks, bytes / 4 / threads + 1);
+    /* Each thread's sum costs an atomic addition, so it is one of several words. */
+    const size_t threads = 256, words = 16, most_blocks = 1024;
+    const int blocks = (int)min(most_blocks, bytes / 4 / (threads * words) + 1);
     unsigned long long *d_hash = NULL, result = 0;
     cudaError_t error;
     CUDA_TRY_GOTO(error, done, cudaMalloc((void **)&d_hash, sizeof *d_hash));

@@ -25,11 +25,12 @@ static void need_all_lanes(const warp *w, uint32_t lanes, const char *what)
                    "%s by lanes 0x%08x only: all 32 lanes of the warp must take part", what, lanes);
 }
 
-/* Returns the fp32 number next to x on the way to zero. */
+/* Returns the fp32 number next to x on the way to zero: its bits, less one, are those of the number before. */
 static float cut(double x)
 {
     const float nearest = (float)x;
-    return fabs((double)nearest) > fabs(x) && isfinite(nearest) ? nextafterf(nearest, 0) : nearest;
+    const bool is_farther = fabs((double)nearest) > fabs(x) && isfinite(nearest);
+    return is_farther ? __uint_as_float(__float_as_uint(nearest) - 1) : nearest;
 }
 
 /* ---- mma.sync ------------------------------------------------------------------------------ */
@@ -62,8 +63,7 @@ template <int K, int PER_WORD, float ELEMENT(uint32_t, int)>
 static void combine_mma(warp *w, uint32_t lanes)
 {
     need_all_lanes(w, lanes, "mma.sync");
-    float A[M][MAX_K], B[MAX_K][N];
-    double D[M][N];
+    double A[M][MAX_K], B[MAX_K][N], D[M][N]; /* converted once, not for each of the products */
     const int a_words = M * K / (WARP_LANES * PER_WORD), b_words = N * K / (WARP_LANES * PER_WORD);
     for (int lane = 0; lane < WARP_LANES; lane++) {
         const mma_operands *o = (const mma_operands *)w->in[lane];
@@ -77,10 +77,15 @@ static void combine_mma(warp *w, uint32_t lanes)
         for (int e = 0; e < 4; e++)
             D[g + 8 * (e >> 1)][2 * t + (e & 1)] = o->c[e];
     }
-    for (int i = 0; i < M; i++)
+    for (int i = 0; i < M; i++) {
+        double sum[N]; /* small enough for registers */
+        memcpy(sum, D[i], sizeof sum);
         for (int k = 0; k < K; k++)
+#pragma GCC unroll 8
             for (int j = 0; j < N; j++)
-                D[i][j] += (double)A[i][k] * B[k][j];
+                sum[j] += A[i][k] * B[k][j];
+        memcpy(D[i], sum, sizeof sum);
+    }
     for (int lane = 0; lane < WARP_LANES; lane++) {
         const mma_operands *o = (const mma_operands *)w->in[lane];
         int g = lane / 4, t = lane % 4;
