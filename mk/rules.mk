@@ -47,6 +47,12 @@ $(OUT)/%.cu.o: %.cu $(OUT)/settings
 	@mkdir -p $(@D)
 	$(call say,NVCC,$<)
 	$(Q)$(NVCC) $(NVCCFLAGS_ALL) $(NVCCFLAGS) -MMD -MP -c $< -o $@
+# What a GPU runs of a file, less optimised where this nvcc can: it is never run, and takes a third of the time.
+FAST_COMPILE = $(eval FAST_COMPILE := $(if $(findstring Ofast-compile,$(shell $(NVCC) --help)),-Ofc=max))$(FAST_COMPILE)
+$(OUT)/%.fatbin: %.cu $(OUT)/settings
+	@mkdir -p $(@D)
+	$(call say,FATBIN,$<)
+	$(Q)$(NVCC) $(NVCCFLAGS_ALL) $(FAST_COMPILE) $(NVCCFLAGS) -MMD -MP -fatbin $< -o $@
 else
 $(OUT)/%.cu.cc: %.cu common/simt/translate.awk
 	@mkdir -p $(@D)

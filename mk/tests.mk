@@ -43,3 +43,7 @@ $(OUT)/tests/cli/faulty: $(call object,$(LAB_MAIN) tests/cli/faulty.cu) $(COMMON
 $(OUT)/traced/tests/cli/faulty: $(call object,$(LAB_MAIN)) $(call traced,$(call object,tests/cli/faulty.cu)) \
                                 $(TRACED_COMMON)
 	$(link)
+
+# Whether all device code builds for some architectures: make BACKEND=cuda ARCH='75 80 120' device-code
+.PHONY: device-code
+device-code: $(patsubst %,$(OUT)/%,$(addsuffix .fatbin,$(basename $(shell find labs apps common -name '*.cu'))))
