@@ -48,7 +48,9 @@ __device__ __forceinline__ void mbarrier_init(mbarrier *b, unsigned arrivals)
  * threads after they have synchronised with this one. */
 __device__ __forceinline__ void mbarrier_publish()
 {
-#if defined(__CUDACC__) && __CUDA_ARCH__ >= 900
+#if !defined(__CUDACC__)
+    simt_mbarrier_publish();
+#elif __CUDA_ARCH__ >= 900
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 #endif

@@ -11,9 +11,12 @@
  *
  * Until then nobody may touch d, change a, or write what b describes.
  *
- * A is 64 x 8: each warp has 16 rows, as in mma.m16n8k8 (mma.cuh). D is 64 x 64: of a warp's 16 rows d[j] is
- * what mma.m16n8k8 makes of columns 8 j and up. B is 8 x 64 and lies in shared memory, where its columns are
- * rows: 64 rows of 128 bytes from a multiple of 1,024 on; piece j of row r, 16 bytes, at place j ^ (r % 8).
+ * A is 64 x K: each warp has 16 rows, as in mma.m16n8kK (mma.cuh). D is 64 x N: of a warp's 16 rows d[j] is what
+ * such a product makes of columns 8 j and up. B is K x N and lies in shared memory, in rows of 128 or 64 bytes whose
+ * pieces of 16 bytes are swizzled as tensor_copy (tensor_map.cuh) leaves them. A row is one of two things:
+ *
+ *     a column of B      N rows; a product takes 32 bytes of each: the next K, 32 bytes further on
+ *     ACROSS: a row      of N numbers, K rows a product; 16-bit numbers only
  *
  * PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions".
  */
@@ -22,7 +25,11 @@
 
 #include "device/shared.cuh"
 
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
 #include <stdint.h>
+#include <type_traits>
 
 /* Whether this pass compiles for the one device that has the instructions. */
 #if defined(__CUDACC__) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
@@ -40,12 +47,14 @@ __device__ __forceinline__ void wgmma_publish()
 #endif
 }
 
-/* Describes B: the contents of `rows`, 128 bytes a row. It adds up: + n leads 16 n bytes further on. */
-__device__ __forceinline__ uint64_t wgmma_operand(const void *rows)
+/* Describes B: the contents of `rows`, ROW_BYTES each, from a multiple of eight of them on. It adds up: + n leads 16 n
+ * bytes further on. */
+template <int ROW_BYTES = 128> __device__ __forceinline__ uint64_t wgmma_operand(const void *rows)
 {
-    const uint64_t GROUP_BYTES = 8 * 128, IN_GROUPS_OF_8 = UINT64_C(1) << 62;
+    static_assert(ROW_BYTES == 128 || ROW_BYTES == 64);
+    const uint64_t GROUP_BYTES = 8 * ROW_BYTES, SWIZZLE = UINT64_C(128) / ROW_BYTES << 62;
     return (shared_address(rows) >> 4 & 0x3fff) | UINT64_C(1) << 16 | GROUP_BYTES >> 4 << 32 |
-           IN_GROUPS_OF_8;
+           SWIZZLE;
 }
 
 /* Once `a` has been set, and d has been read: before the first product. */
@@ -59,10 +68,31 @@ __device__ __forceinline__ void wgmma_fence(uint32_t (&a)[WORDS], uint32_t (&a2)
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #else
     (void)a, (void)a2;
+#ifndef __CUDACC__
+    simt_wgmma_fence();
+#endif
+#endif
+}
+
+/* The same for the operands of several products. */
+template <int PRODUCTS> __device__ __forceinline__ void wgmma_fence(uint32_t (&a)[PRODUCTS][4])
+{
+#if WGMMA_COMPILED
+#pragma unroll
+    for (int i = 0; i < 4 * PRODUCTS; i++)
+        asm volatile("" : "+r"(a[i / 4][i % 4])::"memory");
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+#else
+    (void)a;
+#ifndef __CUDACC__
+    simt_wgmma_fence();
+#endif
 #endif
 }
 
 #define WGMMA_D4(how, d) how(d[0]), how(d[1]), how(d[2]), how(d[3])
+#define WGMMA_D16(how, d) \
+    WGMMA_D4(how, d[0]), WGMMA_D4(how, d[1]), WGMMA_D4(how, d[2]), WGMMA_D4(how, d[3])
 #define WGMMA_D32(how, d)                                                               \
     WGMMA_D4(how, d[0]), WGMMA_D4(how, d[1]), WGMMA_D4(how, d[2]), WGMMA_D4(how, d[3]), \
         WGMMA_D4(how, d[4]), WGMMA_D4(how, d[5]), WGMMA_D4(how, d[6]), WGMMA_D4(how, d[7])
@@ -78,7 +108,8 @@ __device__ __forceinline__ void wgmma_m64n64k8_tf32(float (&d)[8][4], const uint
                                                     uint64_t b)
 {
 #if !defined(__CUDACC__)
-    simt_wgmma(&d[0][0], a, b, ADD);
+    const simt_wgmma_shape shape = {SIMT_MMA_K8_TF32, 64, false, ADD};
+    simt_wgmma(&d[0][0], a, b, &shape);
 #elif WGMMA_COMPILED
     if constexpr (ADD)
         asm volatile("{\n.reg .pred add;\nsetp.eq.u32 add, 0, 0;\n" WGMMA_M64N64K8_TF32
@@ -96,26 +127,156 @@ __device__ __forceinline__ void wgmma_m64n64k8_tf32(float (&d)[8][4], const uint
 #endif
 }
 
+#define WGMMA_K16(n, type, registers, operands) \
+    "wgmma.mma_async.sync.aligned.m64n" n "k16.f32." type "." type " " registers ", " operands
+#define WGMMA_N64(type)                                                       \
+    WGMMA_K16("64", type,                                                     \
+              "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,"   \
+              "%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31}", \
+              "{%32,%33,%34,%35}, %36, 1, 1, 1, %37;")
+#define WGMMA_N32(type)                                                              \
+    WGMMA_K16("32", type, "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15}", \
+              "{%16,%17,%18,%19}, %20, 1, 1, 1, %21;")
+#define WGMMA_INPUTS(a, b, across) "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "n"(across)
+
+/* Starts d += a b of numbers of format H, __half or __nv_bfloat16: 16 deep, 64 columns. */
+template <class H, bool ACROSS>
+__device__ __forceinline__ void wgmma_k16(float (&d)[8][4], const uint32_t (&a)[4], uint64_t b)
+{
+    constexpr bool IS_HALF = std::is_same_v<H, __half>;
+#if !defined(__CUDACC__)
+    const simt_wgmma_shape shape = {IS_HALF ? SIMT_MMA_K16_F16 : SIMT_MMA_K16_BF16, 64, ACROSS,
+                                    true};
+    simt_wgmma(&d[0][0], a, b, &shape);
+#elif WGMMA_COMPILED
+    if constexpr (IS_HALF)
+        asm volatile(WGMMA_N64("f16")
+                     : WGMMA_D32("+f", d)
+                     : WGMMA_INPUTS(a, b, (int)ACROSS)
+                     : "memory");
+    else
+        asm volatile(WGMMA_N64("bf16")
+                     : WGMMA_D32("+f", d)
+                     : WGMMA_INPUTS(a, b, (int)ACROSS)
+                     : "memory");
+#else
+    (void)d, (void)a, (void)b, (void)IS_HALF;
+    __trap();
+#endif
+}
+
+/* The same with 32 columns. */
+template <class H, bool ACROSS>
+__device__ __forceinline__ void wgmma_k16(float (&d)[4][4], const uint32_t (&a)[4], uint64_t b)
+{
+    constexpr bool IS_HALF = std::is_same_v<H, __half>;
+#if !defined(__CUDACC__)
+    const simt_wgmma_shape shape = {IS_HALF ? SIMT_MMA_K16_F16 : SIMT_MMA_K16_BF16, 32, ACROSS,
+                                    true};
+    simt_wgmma(&d[0][0], a, b, &shape);
+#elif WGMMA_COMPILED
+    if constexpr (IS_HALF)
+        asm volatile(WGMMA_N32("f16")
+                     : WGMMA_D16("+f", d)
+                     : WGMMA_INPUTS(a, b, (int)ACROSS)
+                     : "memory");
+    else
+        asm volatile(WGMMA_N32("bf16")
+                     : WGMMA_D16("+f", d)
+                     : WGMMA_INPUTS(a, b, (int)ACROSS)
+                     : "memory");
+#else
+    (void)d, (void)a, (void)b, (void)IS_HALF;
+    __trap();
+#endif
+}
+
 /* The products started since the last commit are a group. */
 __device__ __forceinline__ void wgmma_commit()
 {
-#if WGMMA_COMPILED
+#if !defined(__CUDACC__)
+    simt_wgmma_commit();
+#elif WGMMA_COMPILED
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 #endif
 }
 
-/* Waits for all groups, the last of which makes d. */
-__device__ __forceinline__ void wgmma_wait(float (&d)[8][4])
+/* Waits until at most PENDING of the latest groups are unfinished. */
+template <int PENDING> __device__ __forceinline__ void wgmma_wait_but()
 {
+#if !defined(__CUDACC__)
+    simt_wgmma_wait(PENDING);
+#elif WGMMA_COMPILED
+    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(PENDING) : "memory");
+#endif
+}
+
+/* The same for a number that the compiler does not know and all threads of the warpgroup agree on; at most 7 are left.
+ * a: operands of the products that are done then. */
+template <int PRODUCTS>
+__device__ __forceinline__ void wgmma_wait_but(int pending, uint32_t (&a)[PRODUCTS][4])
+{
+    switch (pending) {
+    case 0:
+        wgmma_wait_but<0>();
+        break;
+    case 1:
+        wgmma_wait_but<1>();
+        break;
+    case 2:
+        wgmma_wait_but<2>();
+        break;
+    case 3:
+        wgmma_wait_but<3>();
+        break;
+    case 4:
+        wgmma_wait_but<4>();
+        break;
+    case 5:
+        wgmma_wait_but<5>();
+        break;
+    case 6:
+        wgmma_wait_but<6>();
+        break;
+    default:
+        wgmma_wait_but<7>();
+    }
 #if WGMMA_COMPILED
-    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
 #pragma unroll
-    for (int j = 0; j < 8; j++)
+    for (int i = 0; i < 4 * PRODUCTS; i++)
+        asm volatile("" : "+r"(a[i / 4][i % 4])::"memory"); /* in use until now */
+#else
+    (void)a;
+#endif
+}
+
+/* Waits for all groups, the last of which makes d. */
+template <int COUNT> __device__ __forceinline__ void wgmma_wait(float (&d)[COUNT][4])
+{
+    wgmma_wait_but<0>();
+#if WGMMA_COMPILED
+#pragma unroll
+    for (int j = 0; j < COUNT; j++)
 #pragma unroll
         for (int e = 0; e < 4; e++)
             asm volatile("" : "+f"(d[j][e])::"memory"); /* read after, not before */
 #else
     (void)d;
+#endif
+}
+
+/* All threads of a warpgroup take registers that others have given: so many a thread from here on, a multiple of 8. The
+ * kernel has launch bounds with one block a multiprocessor. */
+template <int REGISTERS> __device__ __forceinline__ void warpgroup_take_registers()
+{
+#if WGMMA_COMPILED
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(REGISTERS));
+#endif
+}
+template <int REGISTERS> __device__ __forceinline__ void warpgroup_give_registers()
+{
+#if WGMMA_COMPILED
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(REGISTERS));
 #endif
 }
 

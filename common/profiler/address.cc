@@ -55,7 +55,9 @@ place place_of(const worker *self, uintptr_t address)
     bool guard;
     if (simt_memory_holds((const void *)address)) return DEVICE_MEMORY;
     if (simt_stack_holding(self, address, &guard)) return LOCAL_MEMORY;
-    if (address - ((uintptr_t)self->shared_end - near) < 4 * near) return DYNAMIC_SHARED;
+    if (address - ((uintptr_t)self->shared - near) <
+        (uintptr_t)(self->shared_end - self->shared) + 3 * near)
+        return DYNAMIC_SHARED;
     if (address - ((uintptr_t)self->thread_local_block - near) <
         self->thread_local_bytes + 2 * near)
         return STATIC_SHARED;
@@ -153,9 +155,14 @@ static void describe_static(const access *a, char *text, size_t size)
 
 static void describe_dynamic(const access *a, char *text, size_t size)
 {
-    const size_t bytes = a->self->job->config.dynamic_shared_bytes;
-    describe_element("dynamic shared ", a->address, (uintptr_t)a->self->shared, bytes, a->size,
-                     text, size);
+    const worker *self = a->self;
+    const size_t bytes = self->job->config.dynamic_shared_bytes;
+    unsigned rank = 0; /* of the block of a cluster in whose memory it lies */
+    while (rank + 1 < self->job->cluster &&
+           a->address >= (uintptr_t)simt_block_shared(self, rank + 1))
+        rank++;
+    describe_element("dynamic shared ", a->address, (uintptr_t)simt_block_shared(self, rank), bytes,
+                     a->size, text, size);
 }
 
 void describe_address(const access *a, char *text, size_t size)

@@ -3,7 +3,7 @@
  * and __sanitizer_cov_trace_pc (-fsanitize=thread, -fsanitize-coverage=trace-pc; those of libtsan
  * are not linked); the device headers call simt_traced_* (simt/trace.h).
  */
-#include "profiler/profiler.h"
+#include "profiler/checks.h"
 
 #include <vector>
 
@@ -243,9 +243,30 @@ uint64_t simt_traced_vote(uint32_t mask, uint64_t value, simt_collective how)
  * it. */
 static uint64_t barriers_passed;
 
+/* A block's barrier orders nothing in the other blocks of its cluster. So it counts as a barrier in shared memory, whose
+ * phase the first thread to come back ends. */
+static uint64_t rank_passed[MAX_CLUSTER];
+static int sync_in_cluster(int predicate, simt_barrier how, const void *site)
+{
+    worker *self = simt_worker;
+    lane *me = self->running;
+    const void *barrier = &self->barriers[me->rank];
+    const bool checks = profiler.racecheck && profiler.tracing;
+    const uint64_t before = rank_passed[me->rank];
+    if (checks) order_mbarrier_reached(barrier, me);
+    const int result = simt_syncthreads_at(predicate, how, site);
+    if (rank_passed[me->rank] == before) {
+        rank_passed[me->rank]++;
+        if (checks) order_mbarrier_ended(barrier);
+    }
+    if (checks) order_mbarrier_waited(barrier, me);
+    return result;
+}
+
 int simt_traced_syncthreads(int predicate, simt_barrier how)
 {
     on_operation(OP_BARRIER, SIMT_CALLER, barriers_passed + 1);
+    if (simt_worker->job->cluster > 1) return sync_in_cluster(predicate, how, SIMT_CALLER);
     const uint64_t before = barriers_passed;
     const int result = simt_syncthreads_at(predicate, how, SIMT_CALLER);
     if (barriers_passed == before) {
@@ -253,6 +274,16 @@ int simt_traced_syncthreads(int predicate, simt_barrier how)
         if (profiler.racecheck && profiler.tracing) racecheck_barrier(simt_worker);
     }
     return result;
+}
+
+void simt_traced_cluster_sync(void)
+{
+    on_operation(OP_BARRIER, SIMT_CALLER, barriers_passed + 1);
+    const uint64_t before = barriers_passed;
+    simt_cluster_sync_at(SIMT_CALLER);
+    if (barriers_passed != before) return;
+    barriers_passed++;
+    if (profiler.racecheck && profiler.tracing) racecheck_barrier(simt_worker);
 }
 
 static unsigned atomic_bytes(simt_atomic_op op)
@@ -329,15 +360,40 @@ void simt_traced_ldmatrix(uint32_t *fragments, const void *row, int count, bool 
     simt_ldmatrix_at(fragments, row, count, transposed, SIMT_CALLER);
 }
 
-/* Each warp reads all of B: lane l notes rows l and l + 32 of it. */
-void simt_traced_wgmma(float *d, const uint32_t *a, uint64_t b, bool add)
+/* Each warp reads all of B: lane l notes rows l, l + 32 and so on of it. */
+void simt_traced_wgmma(float *d, const uint32_t *a, uint64_t b, const simt_wgmma_shape *shape)
 {
     on_operation(OP_MMA, SIMT_CALLER);
-    for (int row = (int)simt_worker->running->index; row < 64; row += WARP_LANES)
-        for (int piece = 0; piece < 2; piece++)
-            on_access(simt_wgmma_piece(simt_worker, b, row, piece), 16, false, SIMT_CALLER);
-    simt_wgmma_at(d, a, b, add, SIMT_CALLER);
+    for (int row = (int)simt_worker->running->index; row < simt_wgmma_rows(shape);
+         row += WARP_LANES)
+        for (int piece = 0; piece < simt_wgmma_pieces(shape); piece++)
+            on_access(simt_wgmma_piece(simt_worker, shape, b, row, piece), 16, false, SIMT_CALLER);
+    simt_wgmma_at(d, a, b, shape, SIMT_CALLER);
 }
+}
+
+/* A product may read until somebody has waited for it: its start and its end are both reads to racecheck. */
+void hooks_product_done(const simt_wgmma_shape *shape, uint64_t b, const void *site)
+{
+    worker *self = simt_worker;
+    if (!profiler.tracing || !profiler.racecheck) return;
+    for (int row = 0; row < simt_wgmma_rows(shape); row++)
+        for (int piece = 0; piece < simt_wgmma_pieces(shape); piece++) {
+            const access a = {(uintptr_t)simt_wgmma_piece(self, shape, b, row, piece),
+                              16,
+                              true,
+                              false,
+                              false,
+                              site,
+                              self,
+                              self->running,
+                              WEAK,
+                              false};
+            racecheck_access(&a);
+        }
+}
+
+extern "C" {
 
 /* ---- asynchronous copies --------------------------------------------------------------------- */
 
@@ -455,6 +511,14 @@ void simt_traced_mbarrier_arrive(void *barrier, unsigned bytes)
     simt_mbarrier_arrive_at(barrier, bytes, SIMT_CALLER);
 }
 
+void simt_traced_mbarrier_arrive_in(void *barrier, unsigned rank)
+{
+    void *there = simt_peer(barrier, rank, "mbarrier.arrive", SIMT_CALLER);
+    const access a = use_barrier(there, SIMT_CALLER);
+    if (profiler.tracing && profiler.racecheck) racecheck_mbarrier_reached(&a);
+    simt_mbarrier_arrive_at(there, 0, SIMT_CALLER);
+}
+
 void simt_traced_mbarrier_wait(void *barrier, unsigned parity)
 {
     const access a = use_barrier(barrier, SIMT_CALLER);
@@ -484,6 +548,57 @@ void simt_traced_bulk_copy(void *shared, const void *global, unsigned bytes, voi
     on_operation(OP_ASYNC_COPY, site);
     if (profiler.tracing && profiler.count)
         price_bulk_copy(me, from.address, to.address, bytes, site);
+}
+
+/* A row of the box after the other, into each of the blocks. Global memory is read once. */
+void simt_traced_tensor_copy(void *shared, const simt_tensor_map *map, int row, int column,
+                             void *barrier, unsigned blocks)
+{
+    worker *self = simt_worker;
+    lane *me = self->running;
+    const void *site = SIMT_CALLER;
+    const unsigned bytes = (unsigned)(simt_tensor_bytes(map) / (size_t)map->box_rows);
+    simt_tensor_check(self, shared, map, column, site);
+    bool is_first = true;
+    for (unsigned rank = 0; rank < self->job->cluster; rank++) {
+        if (!(blocks >> rank & 1)) continue;
+        char *there = (char *)simt_peer(shared, rank, "cp.async.bulk.tensor", site);
+        const access a = use_barrier(simt_peer(barrier, rank, "cp.async.bulk.tensor", site), site);
+        for (int r = 0; r < map->box_rows && profiler.tracing; r++) {
+            const size_t at = (size_t)(row + r) * map->columns + (size_t)column;
+            const bool is_there = row + r >= 0 && (size_t)(row + r) < map->rows;
+            const access from = {(uintptr_t)map->base + 2 * at,
+                                 is_there ? bytes : 0,
+                                 false,
+                                 false,
+                                 false,
+                                 site,
+                                 self,
+                                 me,
+                                 WEAK,
+                                 false};
+            const access to = {(uintptr_t)there + (size_t)r * bytes,
+                               bytes,
+                               true,
+                               true,
+                               false,
+                               site,
+                               self,
+                               me,
+                               WEAK,
+                               false};
+            if (profiler.racecheck && is_there && is_first) racecheck_access(&from);
+            if (profiler.racecheck) racecheck_access(&to);
+            if (profiler.memcheck) memcheck_async_start(&from, &to);
+            if (is_there && is_first) seen_access(&from);
+            if (is_there && is_first && profiler.count)
+                price_bulk_copy(me, from.address, to.address, bytes, site);
+        }
+        if (profiler.tracing && profiler.racecheck) racecheck_mbarrier_reached(&a);
+        is_first = false;
+    }
+    simt_tensor_copy_at(shared, map, row, column, barrier, blocks, site);
+    on_operation(OP_ASYNC_COPY, site);
 }
 }
 

@@ -176,11 +176,14 @@ void memcheck_launch_begin(const launch *)
 
 void memcheck_block_begin(worker *self)
 {
-    const size_t most = SHARED_OPTIN_BYTES;
+    static unsigned widest = 1; /* cluster so far, whose blocks' memory is side by side */
+    const launch *job = self->job;
+    widest = max(widest, job->cluster);
+    const size_t most = (size_t)SHARED_OPTIN_BYTES * widest;
     if (first_block) set_bounds((uintptr_t)self->shared_end - most, most, false, false);
     first_block = false;
-    set_fresh((uintptr_t)self->shared, self->job->config.dynamic_shared_bytes);
-    const launch *job = self->job;
+    for (unsigned rank = 0; rank < job->cluster; rank++)
+        set_fresh((uintptr_t)simt_block_shared(self, rank), job->config.dynamic_shared_bytes);
     for (size_t i = 0; i < job->shared_ranges; i++)
         set_fresh((uintptr_t)self->thread_local_block + job->shared[i].offset,
                   job->shared[i].bytes);

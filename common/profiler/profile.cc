@@ -246,6 +246,7 @@ static const observer attached = {
     .block_ends = block_ends,
     .warp_stops = warp_stops,
     .bulk_arrived = hooks_bulk_arrived,
+    .product_done = hooks_product_done,
     .phase_ended = hooks_phase_ended,
     .failed = failed,
     .allocated = memcheck_allocated,

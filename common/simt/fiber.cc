@@ -69,6 +69,7 @@ void simt_abandon_lanes(worker *self)
             m.arrived = 0;
     simt_async_forget(self);
     simt_mbarriers_forget(self);
+    simt_wgmma_forget(self);
     self->failed = {};
     self->fault.signal = 0;
     self->timed_out = 0;
@@ -84,10 +85,12 @@ static void become(lane *t, const worker *self, warp *w, unsigned index)
     t->bit = 1u << index;
     t->number = number;
     t->site = nullptr;
-    t->thread =
-        shape.x == self->job->block_threads
-            ? uint3{number, 0, 0}
-            : uint3{number % shape.x, number / shape.x % shape.y, number / shape.x / shape.y};
+    const unsigned each = self->job->block_threads / self->job->cluster;
+    t->rank = number / each;
+    number -= t->rank * each;
+    t->thread = shape.x == each ? uint3{number, 0, 0}
+                                : uint3{number % shape.x, number / shape.x % shape.y,
+                                        number / shape.x / shape.y};
     w->lanes[index] = t;
     w->fresh &= ~t->bit;
     w->ready |= t->bit;
@@ -99,6 +102,8 @@ static void retire(worker *self, lane *me)
     w->ready &= ~me->bit;
     w->exited |= me->bit;
     self->threads_exited++;
+    self->barriers[me->rank].exited++;
+    self->barriers[MAX_CLUSTER].exited++;
     /* An exited lane no longer counts in a mask: it may have been the last one waited for. */
     for (uint32_t open = w->open; open; open &= open - 1) {
         meeting *m = &w->meetings[lowest(open)];
@@ -153,7 +158,8 @@ unsigned simt_thread_index(int axis)
 }
 unsigned simt_block_index(int axis)
 {
-    return along(axis, simt_worker->block);
+    const worker *self = simt_worker;
+    return along(axis, self->block) + (axis == 0 ? self->running->rank : 0);
 }
 unsigned simt_block_shape(int axis)
 {
@@ -169,16 +175,25 @@ int simt_lane_id(void)
 }
 int simt_warp_id(void)
 {
-    return (int)simt_worker->running->home->number;
+    const worker *self = simt_worker;
+    const unsigned each = self->job->block_threads / WARP_LANES / self->job->cluster;
+    const unsigned number = self->running->home->number;
+    return (int)(self->job->cluster == 1 ? number : number % each);
+}
+int simt_cluster_rank(void)
+{
+    return (int)simt_worker->running->rank;
 }
 void *simt_dynamic_shared(void)
 {
-    return simt_worker->shared;
+    return simt_block_shared(simt_worker, simt_worker->running->rank);
 }
 
 unsigned simt_sm_id(void)
 {
-    return (unsigned)(simt_worker->block_number % MULTIPROCESSORS);
+    const worker *self = simt_worker;
+    const uint64_t number = self->block_number * self->job->cluster + self->running->rank;
+    return (unsigned)(number % MULTIPROCESSORS);
 }
 
 void simt_yield(void)

@@ -144,6 +144,12 @@ static cudaError_t check_launch(const simt_launch_config *c)
         return cudaErrorInvalidValue;
     }
     if (c->dynamic_shared_bytes > simt_dynamic_limit(c->kernel)) return cudaErrorInvalidValue;
+    if (c->cluster > 1) {
+        /* Static shared memory is the OS thread's, and blocks of a cluster share that. */
+        if (c->cluster > MAX_CLUSTER || g.x % c->cluster) return cudaErrorInvalidConfiguration;
+        if (threads % WARP_LANES || threads * c->cluster > MAX_BLOCK_THREADS || static_bytes)
+            return cudaErrorNotSupported;
+    }
     return cudaSuccess;
 }
 
@@ -164,8 +170,9 @@ extern "C" void simt_launch(const simt_launch_config *config, void (*entry)(void
     job.entry = entry;
     job.arguments = arguments;
     job.argument_bytes = argument_bytes;
-    job.block_threads = config->block.x * config->block.y * config->block.z;
-    job.blocks = (uint64_t)config->grid.x * config->grid.y * config->grid.z;
+    job.cluster = config->cluster ? config->cluster : 1;
+    job.block_threads = config->block.x * config->block.y * config->block.z * job.cluster;
+    job.blocks = (uint64_t)config->grid.x * config->grid.y * config->grid.z / job.cluster;
 
     simt_faults_install();
     if (!enter_worker(0, job.block_threads)) {

@@ -5,6 +5,9 @@
  *
  * A copy is carried out when somebody waits for its barrier and nothing else is missing: the latest
  * moment hardware could choose. So a kernel that reads too early reads the old contents, every time.
+ *
+ * A copy that another block of the cluster sends may come before this block announces its bytes: its phase does not end
+ * before they are announced.
  */
 #include "simt/fiber.h"
 
@@ -24,12 +27,15 @@ struct bulk_transfer {
     unsigned bytes;
     mbarrier_state *barrier;
     const void *site;
+    simt_tensor_map map; /* of a tile: base is not NULL, and `global` is */
+    int row, column;
 };
 
 /* Barriers of a block. */
 struct mbarrier_board {
     bulk_transfer *transfers; /* on their way, oldest first */
     size_t count, capacity;
+    unsigned fresh[MAX_CLUSTER]; /* barriers of each block that have not been published */
     const mbarrier_state *waited_for[MAX_BLOCK_THREADS]; /* by thread; NULL: by none */
 };
 
@@ -94,8 +100,15 @@ static void fetch(worker *self, mbarrier_board *board, mbarrier_state *b)
             continue;
         }
         self->async_site = t.site;
-        memcpy(t.shared, t.global, t.bytes);
+        if (t.map.base)
+            simt_tensor_box(self, t.shared, &t.map, t.row, t.column);
+        else
+            memcpy(t.shared, t.global, t.bytes);
         self->async_site = nullptr;
+        if (t.bytes > b->bytes)
+            simt_fail(cudaErrorLaunchFailure, t.site,
+                      "cp.async.bulk of %u bytes: only %u are announced to its barrier", t.bytes,
+                      (unsigned)b->bytes);
         b->bytes -= t.bytes;
         if (simt_observer) simt_observer->bulk_arrived(t.shared, t.bytes);
     }
@@ -121,6 +134,7 @@ void simt_mbarrier_init_at(void *barrier, unsigned arrivals, const void *site)
     mbarrier_state *b = (mbarrier_state *)barrier;
     *b = {};
     b->missing = b->arrivals = arrivals;
+    board_of(simt_worker)->fresh[simt_worker->running->rank]++;
 }
 
 void simt_mbarrier_arrive_at(void *barrier, unsigned bytes, const void *site)
@@ -174,6 +188,18 @@ static void grow(mbarrier_board *board)
     free(smaller);
 }
 
+/* A copy is on its way. */
+static void start(worker *self, const bulk_transfer &t)
+{
+    mbarrier_board *board = board_of(self);
+    if (board->fresh[self->running->rank])
+        simt_fail(cudaErrorLaunchFailure, t.site,
+                  "cp.async.bulk: no fence (mbarrier_publish) since a barrier was initialised");
+    if (board->count == board->capacity) grow(board);
+    board->transfers[board->count++] = t;
+    if (is_waited_for(self, board, t.barrier)) fetch(self, board, t.barrier);
+}
+
 void simt_bulk_copy_at(void *shared, const void *global, unsigned bytes, void *barrier,
                        const void *site)
 {
@@ -193,10 +219,31 @@ void simt_bulk_copy_at(void *shared, const void *global, unsigned bytes, void *b
                   "cp.async.bulk of %u bytes: %u are announced to its barrier (announce them "
                   "before the copy)",
                   bytes, (unsigned)b->bytes);
-    mbarrier_board *board = board_of(self);
-    if (board->count == board->capacity) grow(board);
-    board->transfers[board->count++] = {shared, global, bytes, b, site};
-    if (is_waited_for(self, board, b)) fetch(self, board, b);
+    start(self, {shared, global, bytes, b, site, {}, 0, 0});
+}
+
+void simt_tensor_copy_at(void *shared, const simt_tensor_map *map, int row, int column,
+                         void *barrier, unsigned blocks, const void *site)
+{
+    worker *self = simt_worker;
+    const unsigned bytes = (unsigned)simt_tensor_bytes(map);
+    simt_tensor_check(self, shared, map, column, site);
+    if (!blocks || blocks >> self->job->cluster)
+        simt_fail(cudaErrorLaunchFailure, site,
+                  "cp.async.bulk.tensor to blocks 0x%x of a cluster of %u", blocks,
+                  self->job->cluster);
+    for (unsigned rank = 0; rank < self->job->cluster; rank++) {
+        if (!(blocks >> rank & 1)) continue;
+        void *there = simt_peer(shared, rank, "cp.async.bulk.tensor", site);
+        mbarrier_state *b = checked(self, simt_peer(barrier, rank, "cp.async.bulk.tensor", site),
+                                    "cp.async.bulk.tensor", site);
+        if (rank == self->running->rank && bytes > b->bytes)
+            simt_fail(cudaErrorLaunchFailure, site,
+                      "cp.async.bulk.tensor of %u bytes: %u are announced to its barrier (announce "
+                      "them before the copy)",
+                      bytes, (unsigned)b->bytes);
+        start(self, {there, nullptr, bytes, b, site, *map, row, column});
+    }
 }
 
 extern "C" {
@@ -208,9 +255,23 @@ void simt_mbarrier_arrive(void *barrier, unsigned bytes)
 {
     simt_mbarrier_arrive_at(barrier, bytes, SIMT_CALLER);
 }
+void simt_mbarrier_publish(void)
+{
+    board_of(simt_worker)->fresh[simt_worker->running->rank] = 0;
+}
+void simt_mbarrier_arrive_in(void *barrier, unsigned rank)
+{
+    simt_mbarrier_arrive_at(simt_peer(barrier, rank, "mbarrier.arrive", SIMT_CALLER), 0,
+                            SIMT_CALLER);
+}
 void simt_mbarrier_wait(void *barrier, unsigned parity)
 {
     simt_mbarrier_wait_at(barrier, parity, SIMT_CALLER);
+}
+void simt_tensor_copy(void *shared, const simt_tensor_map *map, int row, int column, void *barrier,
+                      unsigned blocks)
+{
+    simt_tensor_copy_at(shared, map, row, column, barrier, blocks, SIMT_CALLER);
 }
 void simt_bulk_copy(void *shared, const void *global, unsigned bytes, void *barrier)
 {
@@ -222,8 +283,10 @@ void simt_bulk_copy(void *shared, const void *global, unsigned bytes, void *barr
 
 bool simt_mbarriers_finish(worker *self)
 {
-    const mbarrier_board *board = self->mbarriers;
-    if (!board || !board->count) return true;
+    mbarrier_board *board = self->mbarriers;
+    if (!board) return true;
+    memset(board->fresh, 0, sizeof board->fresh);
+    if (!board->count) return true;
     const bulk_transfer &t = board->transfers[0];
     self->failed.site = t.site;
     simt_note_failure(self, cudaErrorLaunchFailure,
@@ -239,5 +302,6 @@ void simt_mbarriers_forget(worker *self)
     if (!board) return;
     self->async_site = nullptr;
     board->count = 0;
+    memset(board->fresh, 0, sizeof board->fresh);
     memset(board->waited_for, 0, sizeof board->waited_for);
 }

@@ -1,7 +1,6 @@
 /*
- * mma.cc - matrix instructions of a warp: ldmatrix, mma.sync and mma.sp; and wgmma, in which each warp has rows of its
- * own. PTX ISA, "Warp Level Matrix Instructions" and "Asynchronous Warpgroup Level Matrix Instructions";
- * common/device/mma.cuh, mma_sparse.cuh and wgmma.cuh draw the fragments.
+ * mma.cc - matrix instructions of a warp: ldmatrix, mma.sync and mma.sp. PTX ISA, "Warp Level Matrix Instructions";
+ * common/device/mma.cuh and mma_sparse.cuh draw the fragments.
  *
  * A tensor core cuts where CUDA cores round: each sum goes towards zero. Over a long row these errors add up, and a
  * kernel that leaves its sums in the tensor core is wrong for that. So sums are cut here, too: products of 16-bit and
@@ -18,7 +17,7 @@
 
 static const int M = 16, N = 8, MAX_K = 16;
 
-static void need_all_lanes(const warp *w, uint32_t lanes, const char *what)
+void simt_need_all_lanes(const warp *w, uint32_t lanes, const char *what)
 {
     if (lanes == ~0u) return;
     simt_fail_lane(cudaErrorLaunchFailure, w->lanes[lowest(lanes)],
@@ -26,7 +25,7 @@ static void need_all_lanes(const warp *w, uint32_t lanes, const char *what)
 }
 
 /* Returns the fp32 number next to x on the way to zero: its bits, less one, are those of the number before. */
-static float cut(double x)
+float simt_cut(double x)
 {
     const float nearest = (float)x;
     const bool is_farther = fabs((double)nearest) > fabs(x) && isfinite(nearest);
@@ -62,7 +61,7 @@ static float tf32_element(uint32_t word, int)
 template <int K, int PER_WORD, float ELEMENT(uint32_t, int)>
 static void combine_mma(warp *w, uint32_t lanes)
 {
-    need_all_lanes(w, lanes, "mma.sync");
+    simt_need_all_lanes(w, lanes, "mma.sync");
     double A[M][MAX_K], B[MAX_K][N], D[M][N]; /* converted once, not for each of the products */
     const int a_words = M * K / (WARP_LANES * PER_WORD), b_words = N * K / (WARP_LANES * PER_WORD);
     for (int lane = 0; lane < WARP_LANES; lane++) {
@@ -90,7 +89,7 @@ static void combine_mma(warp *w, uint32_t lanes)
         const mma_operands *o = (const mma_operands *)w->in[lane];
         int g = lane / 4, t = lane % 4;
         for (int e = 0; e < 4; e++)
-            o->d[e] = cut(D[g + 8 * (e >> 1)][2 * t + (e & 1)]);
+            o->d[e] = simt_cut(D[g + 8 * (e >> 1)][2 * t + (e & 1)]);
     }
 }
 
@@ -152,7 +151,7 @@ static void need_ascending_places(const warp *w)
 /* Word w of A holds stored elements of row g + 8 * (w & 1), those of four t + 4 * (w >> 1). */
 template <float ELEMENT(uint32_t, int)> static void combine_mma_sp(warp *w, uint32_t lanes)
 {
-    need_all_lanes(w, lanes, "mma.sp");
+    simt_need_all_lanes(w, lanes, "mma.sp");
     need_ascending_places(w);
     float A[M][STORED_K], B[SP_K][N];
     auto operands = [&](int lane) { return (const mma_sp_operands *)w->in[lane]; };
@@ -170,7 +169,7 @@ template <float ELEMENT(uint32_t, int)> static void combine_mma_sp(warp *w, uint
             double sum = operands(lane)->d[e];
             for (int k = 0; k < STORED_K; k++)
                 sum += (double)A[row][k] * B[k / 2 * 4 + sp_place(w, row, k / 2, k % 2)][column];
-            operands(lane)->d[e] = cut(sum);
+            operands(lane)->d[e] = simt_cut(sum);
         }
 }
 
@@ -202,7 +201,7 @@ struct ldmatrix_operands {
  */
 static void combine_ldmatrix(warp *w, uint32_t lanes)
 {
-    need_all_lanes(w, lanes, "ldmatrix");
+    simt_need_all_lanes(w, lanes, "ldmatrix");
     auto operands = [&](int lane) { return (const ldmatrix_operands *)w->in[lane]; };
     for (int lane = 0; lane < WARP_LANES; lane++) {
         const ldmatrix_operands *o = operands(lane);
@@ -238,76 +237,4 @@ void simt_ldmatrix_at(uint32_t *fragments, const void *row, int count, bool tran
 extern "C" void simt_ldmatrix(uint32_t *fragments, const void *row, int count, bool transposed)
 {
     simt_ldmatrix_at(fragments, row, count, transposed, SIMT_CALLER);
-}
-
-/* ---- wgmma --------------------------------------------------------------------------------- */
-
-static const int WGMMA_N = 64, WGMMA_K = 8, ROW_BYTES = 128;
-
-struct wgmma_operands {
-    float *d;
-    const uint32_t *a;
-    uint64_t b;
-    bool add;
-};
-
-/* PTX ISA, "Matrix Descriptor Format": bits 0 to 13 and 32 to 45 count 16 bytes, from the beginning of shared
- * memory and from eight rows to the next eight. The swizzle of 128 bytes adds bits 7 to 9 of an address to its
- * bits 4 to 6, without a carry. */
-const void *simt_wgmma_piece(const worker *self, uint64_t b, int row, int piece)
-{
-    const uint32_t BEGIN = 1024; /* where dynamic shared memory begins: device/shared.cuh */
-    const uint32_t start = (uint32_t)(b & 0x3fff) << 4, groups = (uint32_t)(b >> 32 & 0x3fff) << 4;
-    const uint32_t address =
-        start + (uint32_t)(row / 8) * groups + (uint32_t)(row % 8 * ROW_BYTES + piece * 16);
-    return self->shared + ((address ^ (address >> 7 & 7) << 4) - BEGIN);
-}
-
-static void combine_wgmma(warp *w, uint32_t lanes)
-{
-    need_all_lanes(w, lanes, "wgmma");
-    auto operands = [&](int lane) { return (const wgmma_operands *)w->in[lane]; };
-    float A[M][WGMMA_K], B[WGMMA_N][WGMMA_K];
-    for (int lane = 0; lane < WARP_LANES; lane++)
-        for (int i = 0; i < 4; i++)
-            A[lane / 4 + i % 2 * 8][lane % 4 + i / 2 * 4] = tf32_element(operands(lane)->a[i], 0);
-    for (int row = 0; row < WGMMA_N; row++)
-        for (int k = 0; k < WGMMA_K; k++) {
-            const void *piece = simt_wgmma_piece(simt_worker, operands(0)->b, row, k / 4);
-            B[row][k] = tf32_element(((const uint32_t *)piece)[k % 4], 0);
-        }
-    for (int lane = 0; lane < WARP_LANES; lane++)
-        for (int i = 0; i < WGMMA_N / 2; i++) {
-            const float *a = A[lane / 4 + i % 4 / 2 * 8], *b = B[i / 4 * 8 + lane % 4 * 2 + i % 2];
-            double sum = operands(lane)->add ? operands(lane)->d[i] : 0;
-            for (int k = 0; k < WGMMA_K; k++)
-                sum += (double)a[k] * b[k];
-            operands(lane)->d[i] = cut(sum);
-        }
-}
-
-void simt_wgmma_at(float *d, const uint32_t *a, uint64_t b, bool add, const void *site)
-{
-    static const collective product = {"wgmma.m64n64k8 (tf32)", combine_wgmma};
-    const uint64_t SWIZZLE_128 = 1, BASE_OFFSET = UINT64_C(7) << 49, IN_GROUP = 7 << 3;
-    worker *self = simt_worker;
-    if (b >> 62 != SWIZZLE_128 || b & (BASE_OFFSET | IN_GROUP))
-        simt_fail(cudaErrorInvalidValue, site,
-                  "wgmma: descriptor 0x%016llx is not one of rows of 128 bytes, swizzled, from a "
-                  "multiple of 1,024 on",
-                  (unsigned long long)b);
-    for (int row = (int)self->running->index; row < WGMMA_N; row += WARP_LANES)
-        for (int piece = 0; piece < 2; piece++)
-            if (!simt_shared_holds(self, simt_wgmma_piece(self, b, row, piece), 16))
-                simt_fail(
-                    cudaErrorInvalidAddressSpace, site,
-                    "wgmma: row %d of descriptor 0x%016llx is not in the block's shared memory",
-                    row, (unsigned long long)b);
-    wgmma_operands operands = {d, a, b, add};
-    simt_meet(~0u, (uint64_t)&operands, &product, site);
-}
-
-extern "C" void simt_wgmma(float *d, const uint32_t *a, uint64_t b, bool add)
-{
-    simt_wgmma_at(d, a, b, add, SIMT_CALLER);
 }

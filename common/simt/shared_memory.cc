@@ -6,13 +6,14 @@
  * here tells which functions a kernel calls.
  * Dynamic: it ends where a page begins that nobody may touch, so that an access past its end faults
  * - at once where its size is a multiple of 128 bytes, which is its alignment, and within 127 bytes
- * otherwise. A kernel launched without dynamic shared memory faults when it touches any.
+ * otherwise. A kernel launched without dynamic shared memory faults when it touches any. Of a cluster that is the last
+ * block's; the others' ends where the next one's begins.
  */
 #include "simt/simt.h"
 
 #include <sys/mman.h>
 
-static const size_t MAPPED = 256 << 10, GUARD = 1 << 20, ALIGNMENT = 128;
+static const size_t MAPPED = MAX_CLUSTER * (256 << 10), GUARD = 1 << 20, ALIGNMENT = 128;
 
 bool simt_shared_open(worker *self)
 {
@@ -27,7 +28,8 @@ void simt_shared_poison(worker *self)
 {
     const launch *job = self->job;
     size_t bytes = job->config.dynamic_shared_bytes;
-    self->shared = self->shared_end - (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    self->shared =
+        self->shared_end - (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT * job->cluster;
     memset(self->shared, 0xff, (size_t)(self->shared_end - self->shared));
     for (size_t i = 0; i < job->shared_ranges; i++)
         memset(self->thread_local_block + job->shared[i].offset, 0xff, job->shared[i].bytes);

@@ -7,7 +7,8 @@
  *   fiber.cc, fiber.h  stacks, the start and end of a CUDA thread; handing over to the next
  *   switch_*.S         the context switch itself
  *   warp.cc            shuffles, votes, matches, reductions
- *   mma.cc, async_copy.cc, mbarrier.cc, atomics.cc   the instructions of those names
+ *   mma.cc, wgmma.cc, async_copy.cc, mbarrier.cc, atomics.cc   the instructions of those names
+ *   tensor_map.cc      tiles of a matrix, for bulk copies
  *   memory.cc          device memory
  *   shared_memory.cc   a block's shared memory
  *   fault.cc           signals, misaligned accesses and the time limit
@@ -20,7 +21,8 @@
  * block stays on one OS thread from start to end, so its __shared__ variables can be thread-local
  * ones. The lanes of a warp run one after the other, each until it has to wait; the last lane to
  * arrive at a warp-wide function computes the result for all. A kernel that never waits needs one
- * stack a warp: a lane that ends hands its stack to the next one.
+ * stack a warp: a lane that ends hands its stack to the next one. The blocks of a cluster run on one OS
+ * thread, too, as one large block with a barrier and dynamic shared memory for each.
  *
  * Counters, memcheck and racecheck are in common/profiler. In the traced twin of a program it
  * stands between the kernels and this backend (include/simt/trace.h), is told of launches, blocks
@@ -46,6 +48,7 @@ enum {
     MAX_BLOCK_THREADS = 1024,
     MAX_WARPS = MAX_BLOCK_THREADS / WARP_LANES,
     MAX_OS_THREADS = 1024,
+    MAX_CLUSTER = 8, /* blocks; their threads together are at most MAX_BLOCK_THREADS */
     SHARED_DEFAULT_BYTES = 48 << 10, /* without cudaFuncSetAttribute */
     SHARED_OPTIN_BYTES = 227 << 10,
     MULTIPROCESSORS = 132,
@@ -58,7 +61,8 @@ struct alignas(64) lane {
     lane *successor;  /* who went on when this lane last waited: very likely the same again */
     unsigned index;   /* 0..31 in its warp */
     uint32_t bit;     /* 1 << index */
-    unsigned number;  /* in its block */
+    unsigned number;  /* in its block, or cluster */
+    unsigned rank;    /* of its block in the cluster */
     uint3 thread;     /* threadIdx */
     const void *site; /* where it waits, or last waited */
 };
@@ -115,11 +119,21 @@ struct launch {
     void (*entry)(void *);
     void *arguments; /* argument_bytes of them, for the kernel's eyes only */
     size_t argument_bytes;
-    unsigned block_threads;
-    uint64_t blocks;
-    int threads;   /* OS threads that may share them */
-    uint64_t next; /* the first block nobody has taken; atomic */
-    int stop;      /* set once an error has been found; atomic */
+    unsigned cluster;       /* blocks that run together: all is counted in these from here on */
+    unsigned block_threads; /* of a cluster */
+    uint64_t blocks;        /* clusters */
+    int threads;            /* OS threads that may share them */
+    uint64_t next;          /* the first block nobody has taken; atomic */
+    int stop;               /* set once an error has been found; atomic */
+};
+
+/* A barrier of a block or of a cluster: who waits, what they voted; and the same for those released last. */
+struct thread_barrier {
+    unsigned threads, exited; /* that it is for; of them */
+    unsigned waiting, votes;
+    unsigned released_threads, released_votes;
+    const void *site;
+    bool sites_differ;
 };
 
 /* A signal that arrived while a lane ran. */
@@ -138,24 +152,21 @@ struct worker {
     lane *running;      /* NULL: the scheduler */
     void *scheduler_sp; /* while a lane runs */
     launch *job;        /* NULL between launches */
-    uint3 block;
+    uint3 block;        /* the first of a cluster */
     uint64_t block_number;
     uint64_t blocks_started; /* in this process: shows the watch that something moves */
     unsigned warps_used, threads_exited;
     unsigned atomics_since_switch; /* a lane that does nothing but atomics may be spinning */
 
-    /* The barrier: who waits, what they voted; and the same for those released last. */
-    unsigned barrier_waiting, barrier_votes;
-    unsigned released_threads, released_votes;
-    const void *barrier_site;
-    bool barrier_sites_differ;
+    thread_barrier barriers[MAX_CLUSTER + 1]; /* one a block; then the cluster's */
 
     const void *async_site; /* the asynchronous copy being carried out, NULL if none is */
-    unsigned char *shared, *shared_end; /* dynamic shared memory of the block */
+    unsigned char *shared, *shared_end; /* dynamic shared memory: one block's after the other */
     unsigned char *thread_local_block;  /* what static __shared__ variables are offsets into */
     size_t thread_local_bytes;
     struct async_queue *async_queues; /* one a thread of the block, NULL until first used */
     struct mbarrier_board *mbarriers; /* NULL until first used */
+    struct wgmma_queue *wgmma_queues; /* one a warp; NULL until first used */
 
     lane *stacks[MAX_BLOCK_THREADS];      /* all there are */
     lane *idle_stacks[MAX_BLOCK_THREADS]; /* those no lane runs on */
@@ -208,6 +219,8 @@ struct observer {
     void (*warp_stops)(worker *self, warp *w);
     /* A bulk copy has arrived; a phase of a barrier in shared memory has ended. */
     void (*bulk_arrived)(const void *shared, size_t bytes);
+    /* A product of the running lane's warp, started at `site`, has read what `b` describes. */
+    void (*product_done)(const simt_wgmma_shape *shape, uint64_t b, const void *site);
     void (*phase_ended)(const void *barrier);
     /* self->failed says why the launch is abandoned. Whether the observer tells the user: else it
      * is printed. */
@@ -251,6 +264,7 @@ uint64_t simt_shuffle_at(uint32_t mask, uint64_t value, int operand, int width, 
                          const void *site);
 uint64_t simt_vote_at(uint32_t mask, uint64_t value, simt_collective how, const void *site);
 int simt_syncthreads_at(int predicate, simt_barrier how, const void *site);
+void simt_cluster_sync_at(const void *site);
 }
 uint64_t simt_atomic_at(void *address, uint64_t operand, uint64_t compare, simt_atomic_op op,
                         const void *site);
@@ -260,16 +274,31 @@ void simt_mma_sp_at(simt_mma_kind kind, float d[4], const uint32_t *a, const uin
                     uint32_t metadata, int selector, const void *site);
 void simt_ldmatrix_at(uint32_t *fragments, const void *row, int count, bool transposed,
                       const void *site);
-void simt_wgmma_at(float *d, const uint32_t *a, uint64_t b, bool add, const void *site);
-/* Where 16 bytes of what such a `b` describes lie: piece 0 or 1 of row 0 to 63. */
-const void *simt_wgmma_piece(const worker *self, uint64_t b, int row, int piece);
+/* "All 32 lanes must take part": a failure if they do not. */
+void simt_need_all_lanes(const warp *w, uint32_t lanes, const char *what);
+/* Returns the fp32 number next to x on the way to zero. */
+float simt_cut(double x);
+void simt_wgmma_at(float *d, const uint32_t *a, uint64_t b, const simt_wgmma_shape *shape,
+                   const void *site);
+void simt_wgmma_wait_at(int pending, const void *site);
+/* Where 16 bytes of what such a `b` describes lie, and how many rows and pieces of them there are. */
+const void *simt_wgmma_piece(const worker *self, const simt_wgmma_shape *shape, uint64_t b, int row,
+                             int piece);
+int simt_wgmma_rows(const simt_wgmma_shape *shape);
+int simt_wgmma_pieces(const simt_wgmma_shape *shape);
+/* All threads of the block have ended: false, with the reason in self->failed, if a product is still on its way. */
+bool simt_wgmma_finish(worker *self);
+void simt_wgmma_forget(worker *self);
 void simt_async_copy_start_at(void *shared, const void *global, int bytes, int source_bytes,
                               const void *site);
 void simt_mbarrier_init_at(void *barrier, unsigned arrivals, const void *site);
 void simt_mbarrier_arrive_at(void *barrier, unsigned bytes, const void *site);
 void simt_mbarrier_wait_at(void *barrier, unsigned parity, const void *site);
+void *simt_peer(const void *shared, unsigned rank, const char *what, const void *site);
 void simt_bulk_copy_at(void *shared, const void *global, unsigned bytes, void *barrier,
                        const void *site);
+void simt_tensor_copy_at(void *shared, const simt_tensor_map *map, int row, int column,
+                         void *barrier, unsigned blocks, const void *site);
 
 /* ---- memory: memory.cc, shared_memory.cc, async_copy.cc, mbarrier.cc ------------------------ */
 
@@ -305,6 +334,11 @@ bool simt_shared_open(worker *self);
 /* Fills the block's shared memory with 0xFF, so that nothing of the last block can be read. */
 void simt_shared_poison(worker *self);
 bool simt_shared_holds(const worker *self, const void *pointer, size_t bytes);
+/* Dynamic shared memory of one block of the cluster. */
+static inline unsigned char *simt_block_shared(const worker *self, unsigned rank)
+{
+    return self->shared + (size_t)(self->shared_end - self->shared) / self->job->cluster * rank;
+}
 
 /* The running thread has ended: what it copied arrives. Only if there are queues. */
 void simt_async_finish(worker *self);
@@ -313,6 +347,13 @@ void simt_async_forget(worker *self);
  * still on its way. */
 bool simt_mbarriers_finish(worker *self);
 void simt_mbarriers_forget(worker *self);
+
+/* Tiles of a matrix: tensor_map.cc. Bytes of a box; what is wrong with a copy of it, by the running lane; the copy. */
+size_t simt_tensor_bytes(const simt_tensor_map *map);
+void simt_tensor_check(const worker *self, const void *shared, const simt_tensor_map *map,
+                       int column, const void *site);
+void simt_tensor_box(const worker *self, void *shared, const simt_tensor_map *map, int row,
+                     int column);
 
 /* ---- failures: report.cc, fault.cc, source_line.cc, symbols.cc ----------------------------- */
 

@@ -157,7 +157,8 @@ enum bulk_error {
     ODD_SIZE,
     BULK_TO_GLOBAL,
     NOBODY_WAITS,
-    NEVER_COPIED
+    NEVER_COPIED,
+    NOT_PUBLISHED
 };
 __global__ void bulk_copy_kernel(bulk_error e, int *in)
 {
@@ -165,6 +166,7 @@ __global__ void bulk_copy_kernel(bulk_error e, int *in)
     __shared__ __align__(16) int s[16];
     if (e == NOBODY_MADE_IT) HERE, mbarrier_arrive(&b);
     mbarrier_init(&b, 1);
+    if (e != NOT_PUBLISHED) mbarrier_publish();
     if (e != NOTHING_ANNOUNCED) mbarrier_expect(&b, 32);
     if (e == TOO_MANY_ARRIVE) HERE, mbarrier_arrive(&b);
     if (e == NEVER_COPIED) HERE, mbarrier_wait(&b, 0);

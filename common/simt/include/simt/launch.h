@@ -53,8 +53,9 @@ SIMT_CONSTANT unsigned simt_thread_index(int axis);
 SIMT_CONSTANT unsigned simt_block_index(int axis);
 SIMT_CONSTANT unsigned simt_block_shape(int axis);
 SIMT_CONSTANT unsigned simt_grid_shape(int axis);
-SIMT_CONSTANT int simt_lane_id(void); /* in the warp */
-SIMT_CONSTANT int simt_warp_id(void); /* in the block */
+SIMT_CONSTANT int simt_lane_id(void);      /* in the warp */
+SIMT_CONSTANT int simt_warp_id(void);      /* in the block */
+SIMT_CONSTANT int simt_cluster_rank(void); /* of the block */
 /* The dynamic shared memory of the block: what `extern __shared__ T name[];` names. */
 SIMT_CONSTANT void *simt_dynamic_shared(void);
 }
@@ -77,6 +78,7 @@ struct simt_launch_config {
     uint3 grid, block;
     size_t dynamic_shared_bytes;
     cudaStream_t stream;
+    unsigned cluster; /* blocks, along x, of a cluster; 0 is 1 */
 };
 
 /* Runs entry(arguments) once for every thread of the grid and returns when all have finished. An
@@ -141,8 +143,9 @@ template <class Pointer, class Call> struct simt_kernel {
                                                      size_t dynamic_shared_bytes = 0,
                                                      cudaStream_t stream = nullptr)
     {
-        return {{name, (const void *)kernel, file, line, grid, block, dynamic_shared_bytes, stream},
-                call};
+        return {
+            {name, (const void *)kernel, file, line, grid, block, dynamic_shared_bytes, stream, 1},
+            call};
     }
 };
 template <class Pointer, class Call>

@@ -18,6 +18,9 @@
 #define simt_mma_sp simt_traced_mma_sp
 #define simt_ldmatrix simt_traced_ldmatrix
 #define simt_wgmma simt_traced_wgmma
+#define simt_tensor_copy simt_traced_tensor_copy
+#define simt_mbarrier_arrive_in simt_traced_mbarrier_arrive_in
+#define simt_cluster_sync simt_traced_cluster_sync
 #define simt_async_copy_start simt_traced_async_copy_start
 #define simt_async_commit simt_traced_async_commit
 #define simt_async_wait simt_traced_async_wait

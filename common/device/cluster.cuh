@@ -1,0 +1,93 @@
+/*
+ * cluster.cuh - clusters: neighbouring blocks that run at the same time and reach each other's shared memory (compute
+ * capability 9.0 and up; below, and in a kernel that is launched as usual, a block is a cluster by itself).
+ *
+ *     launch_in_clusters(kernel, blocks, threads, bytes, stream, 2, argument);     on the host
+ *     cluster_rank()                             the block's number in its cluster
+ *     cluster_sync();                            barriers are made, by all; and at the end: a block must not leave
+ *                                                while others still write to it or arrive
+ *     mbarrier_arrive_in(&empty, rank);          at the barrier of another block, at the same place as this one
+ *
+ * PTX ISA, "barrier.cluster", "mapa"; CUDA C++ Programming Guide, "Thread Block Clusters".
+ */
+#ifndef DEVICE_CLUSTER_CUH
+#define DEVICE_CLUSTER_CUH
+
+#include "device/mbarrier.cuh"
+
+#include <cuda_runtime.h>
+
+__device__ __forceinline__ int cluster_rank()
+{
+#if !defined(__CUDACC__)
+    return simt_cluster_rank();
+#elif __CUDA_ARCH__ >= 900
+    int rank;
+    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    return rank;
+#else
+    return 0;
+#endif
+}
+
+/* Waits for all threads of the cluster's blocks. What they wrote before is visible after. */
+__device__ __forceinline__ void cluster_sync()
+{
+#if !defined(__CUDACC__)
+    simt_cluster_sync();
+#elif __CUDA_ARCH__ >= 900
+    asm volatile("barrier.cluster.arrive.release.aligned;\n\t"
+                 "barrier.cluster.wait.acquire.aligned;" ::
+                     : "memory");
+#else
+    __syncthreads();
+#endif
+}
+
+/* One arrival at the barrier of block `rank`, which may be the thread's own. */
+__device__ __forceinline__ void mbarrier_arrive_in(mbarrier *b, int rank)
+{
+#if !defined(__CUDACC__)
+    simt_mbarrier_arrive_in(b, (unsigned)rank);
+#elif __CUDA_ARCH__ >= 900
+    asm volatile("{\n\t"
+                 ".reg .b32 there;\n\t"
+                 "mapa.shared::cluster.u32 there, %0, %1;\n\t"
+                 "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];\n\t"
+                 "}" ::"r"(shared_window(b)),
+                 "r"(rank)
+                 : "memory");
+#else
+    __trap();
+#endif
+}
+
+/* kernel<<<blocks, threads, shared_bytes, stream>>>(argument), each `cluster` neighbours along x together. blocks is a
+ * multiple of it. */
+template <class T>
+static cudaError_t launch_in_clusters(void (*kernel)(T), unsigned blocks, unsigned threads,
+                                      size_t shared_bytes, cudaStream_t stream, unsigned cluster,
+                                      const T &argument)
+{
+#ifdef __CUDACC__
+    cudaLaunchAttribute together = {};
+    together.id = cudaLaunchAttributeClusterDimension;
+    together.val.clusterDim.x = cluster;
+    together.val.clusterDim.y = together.val.clusterDim.z = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(blocks);
+    config.blockDim = dim3(threads);
+    config.dynamicSmemBytes = shared_bytes;
+    config.stream = stream;
+    config.attrs = &together;
+    config.numAttrs = 1;
+    return cudaLaunchKernelEx(&config, kernel, argument);
+#else
+    auto launch = SIMT_KERNEL(kernel)(blocks, threads, shared_bytes, stream);
+    launch.config.cluster = cluster;
+    launch(argument);
+    return cudaGetLastError();
+#endif
+}
+
+#endif

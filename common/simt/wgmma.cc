@@ -1,0 +1,266 @@
+/*
+ * wgmma.cc - matrix products of a warpgroup, in which each warp has rows of its own. PTX ISA, "Asynchronous Warpgroup
+ * Level Matrix Instructions"; common/device/wgmma.cuh draws the operands.
+ *
+ * A product is carried out at the wait for its group, the latest moment hardware could choose. So a kernel that reads
+ * a sum too early reads the old one, and a kernel that gives B away too early multiplies by what came after it.
+ */
+#include "simt/simt.h"
+
+#include "simt/float16.h"
+
+static const int M = 16, MOST_K = 16, MOST_N = 256;
+
+/* A product of one warp that has been started. */
+struct wgmma_product {
+    float *d[WARP_LANES];
+    uint32_t a[WARP_LANES][4];
+    uint64_t b;
+    simt_wgmma_shape shape;
+    unsigned group;
+    const void *site;
+};
+
+/* Products of a warp that nobody has waited for, oldest first. */
+struct wgmma_queue {
+    wgmma_product *products;
+    size_t count, capacity;
+    unsigned group;  /* being filled; lower ones are committed */
+    uint32_t fenced; /* lanes that have passed a fence since their last wait */
+};
+
+static wgmma_queue *queue_of(worker *self, const warp *w)
+{
+    if (!self->wgmma_queues)
+        self->wgmma_queues = (wgmma_queue *)calloc(MAX_WARPS, sizeof(wgmma_queue));
+    if (!self->wgmma_queues)
+        simt_fail(cudaErrorMemoryAllocation, nullptr, "no memory left for products");
+    return &self->wgmma_queues[w->number];
+}
+
+/* ---- the operand in shared memory ------------------------------------------------------------ */
+
+/* PTX ISA, "Matrix Descriptor Format": bits 0 to 13, 16 to 29 and 32 to 45 count 16 bytes: the beginning in shared
+ * memory, the distance of panels side by side, that of eight rows to the next eight. A row of a panel is as wide as the
+ * swizzle: 128, 64 or 32 bytes, modes 1, 2 and 3. The swizzle adds bits 7 and up of an address to its bits 4 and up, 3,
+ * 2 or 1 of them, without a carry. */
+const void *simt_wgmma_piece(const worker *self, const simt_wgmma_shape *shape, uint64_t b, int row,
+                             int piece)
+{
+    const uint32_t BEGIN = 1024; /* where dynamic shared memory begins: device/shared.cuh */
+    const int bits = 4 - (int)(b >> 62);
+    const uint32_t start = (uint32_t)(b & 0x3fff) << 4, panel = (uint32_t)(b >> 16 & 0x3fff) << 4,
+                   groups = (uint32_t)(b >> 32 & 0x3fff) << 4, row_bytes = 16u << bits;
+    const int pieces = 1 << bits; /* of a panel's row */
+    const uint32_t side = shape->across ? (uint32_t)(piece / pieces) * panel : 0;
+    const uint32_t inside = (uint32_t)(shape->across ? piece % pieces : piece) * 16;
+    const uint32_t address =
+        start + side + (uint32_t)(row / 8) * groups + (uint32_t)(row % 8) * row_bytes + inside;
+    const uint32_t swizzled = address ^ (address >> 7 & ((1u << bits) - 1)) << 4;
+    return simt_block_shared(self, self->running->rank) + (swizzled - BEGIN);
+}
+
+int simt_wgmma_k(const simt_wgmma_shape *shape)
+{
+    return shape->kind == SIMT_MMA_K8_TF32 ? 8 : 16;
+}
+
+int simt_wgmma_rows(const simt_wgmma_shape *shape)
+{
+    return shape->across ? simt_wgmma_k(shape) : shape->n;
+}
+
+int simt_wgmma_pieces(const simt_wgmma_shape *shape)
+{
+    return shape->across ? shape->n / 8 : 2;
+}
+
+static float element(simt_mma_kind kind, const void *piece, int i)
+{
+    if (kind == SIMT_MMA_K8_TF32)
+        return __uint_as_float(((const uint32_t *)piece)[i] & 0xffffe000u);
+    const uint16_t bits = ((const uint16_t *)piece)[i];
+    return kind == SIMT_MMA_K16_F16 ? simt_fp16_to_float(bits) : simt_bf16_to_float(bits);
+}
+
+/* ---- carrying out ---------------------------------------------------------------------------- */
+
+static void multiply(const worker *self, const wgmma_product *p)
+{
+    static thread_local float A[M][MOST_K], B[MOST_K][MOST_N];
+    static thread_local double D[M][MOST_N];
+    const simt_wgmma_shape *s = &p->shape;
+    const int K = simt_wgmma_k(s), in_piece = K == 8 ? 4 : 8; /* numbers of 16 bytes */
+    for (int lane = 0; lane < WARP_LANES; lane++)
+        for (int i = 0; i < 4; i++) /* as mma.sync has it */
+            for (int j = 0; j < K / 8; j++)
+                A[lane / 4 + i % 2 * 8][K / 8 * (lane % 4 + i / 2 * 4) + j] =
+                    element(s->kind, &p->a[lane][i], j);
+    for (int row = 0; row < simt_wgmma_rows(s); row++)
+        for (int piece = 0; piece < simt_wgmma_pieces(s); piece++) {
+            const void *from = simt_wgmma_piece(self, s, p->b, row, piece);
+            for (int i = 0; i < in_piece; i++) {
+                const int other = piece * in_piece + i;
+                (s->across ? B[row][other] : B[other][row]) = element(s->kind, from, i);
+            }
+        }
+    auto sum_of = [&](int lane, int i) -> double & {
+        return D[lane / 4 + i % 4 / 2 * 8][i / 4 * 8 + lane % 4 * 2 + i % 2];
+    };
+    for (int lane = 0; lane < WARP_LANES; lane++)
+        for (int i = 0; i < s->n / 2; i++)
+            sum_of(lane, i) = s->add ? p->d[lane][i] : 0;
+    for (int i = 0; i < M; i++)
+        for (int k = 0; k < K; k++)
+            for (int j = 0; j < s->n; j++)
+                D[i][j] += (double)A[i][k] * B[k][j];
+    for (int lane = 0; lane < WARP_LANES; lane++)
+        for (int i = 0; i < s->n / 2; i++)
+            p->d[lane][i] = simt_cut(sum_of(lane, i));
+}
+
+/* Carries out the oldest products: those of groups before `group`. */
+static void finish(worker *self, wgmma_queue *q, unsigned group)
+{
+    size_t done = 0;
+    for (; done < q->count && q->products[done].group < group; done++) {
+        const wgmma_product *p = &q->products[done];
+        multiply(self, p);
+        if (simt_observer) simt_observer->product_done(&p->shape, p->b, p->site);
+    }
+    q->count -= done;
+    memmove(q->products, q->products + done, q->count * sizeof *q->products);
+}
+
+/* ---- calls ------------------------------------------------------------------------------------ */
+
+struct wgmma_operands {
+    float *d;
+    const uint32_t *a;
+    uint64_t b;
+    const simt_wgmma_shape *shape;
+    const void *site;
+};
+
+static void combine_start(warp *w, uint32_t lanes)
+{
+    simt_need_all_lanes(w, lanes, "wgmma");
+    wgmma_queue *q = queue_of(simt_worker, w);
+    const wgmma_operands *first = (const wgmma_operands *)w->in[0];
+    if (q->count == q->capacity) {
+        const size_t capacity = q->capacity ? 2 * q->capacity : 16;
+        wgmma_product *larger = (wgmma_product *)realloc(q->products, capacity * sizeof *larger);
+        if (!larger) simt_fail(cudaErrorMemoryAllocation, nullptr, "no memory left for products");
+        q->products = larger;
+        q->capacity = capacity;
+    }
+    wgmma_product *p = &q->products[q->count];
+    *p = {{}, {}, first->b, *first->shape, q->group, first->site};
+    for (int lane = 0; lane < WARP_LANES; lane++) {
+        const wgmma_operands *o = (const wgmma_operands *)w->in[lane];
+        p->d[lane] = o->d;
+        memcpy(p->a[lane], o->a, sizeof p->a[lane]);
+    }
+    q->count++;
+}
+
+void simt_wgmma_at(float *d, const uint32_t *a, uint64_t b, const simt_wgmma_shape *shape,
+                   const void *site)
+{
+    static const collective start = {"wgmma", combine_start};
+    const uint64_t BASE_OFFSET = UINT64_C(7) << 49;
+    worker *self = simt_worker;
+    lane *me = self->running;
+    if (!(queue_of(self, me->home)->fenced & me->bit))
+        simt_fail(cudaErrorLaunchFailure, site,
+                  "wgmma: no wgmma.fence since the last wait: registers may still be on their way");
+    if (b >> 62 == 0 || b & BASE_OFFSET)
+        simt_fail(cudaErrorInvalidValue, site,
+                  "wgmma: descriptor 0x%016llx is not one of swizzled rows", (unsigned long long)b);
+    /* Bits that count rows within eight of them. */
+    if (b & UINT64_C(7) << (4 - (b >> 62)))
+        simt_fail(cudaErrorInvalidValue, site,
+                  "wgmma: descriptor 0x%016llx begins within a group of eight rows",
+                  (unsigned long long)b);
+    for (int row = (int)me->index; row < simt_wgmma_rows(shape); row += WARP_LANES)
+        for (int piece = 0; piece < simt_wgmma_pieces(shape); piece++)
+            if (!simt_shared_holds(self, simt_wgmma_piece(self, shape, b, row, piece), 16))
+                simt_fail(
+                    cudaErrorInvalidAddressSpace, site,
+                    "wgmma: row %d of descriptor 0x%016llx is not in the block's shared memory",
+                    row, (unsigned long long)b);
+    wgmma_operands operands = {d, a, b, shape, site};
+    simt_meet(~0u, (uint64_t)&operands, &start, site);
+}
+
+static void combine_commit(warp *w, uint32_t lanes)
+{
+    simt_need_all_lanes(w, lanes, "wgmma.commit_group");
+    queue_of(simt_worker, w)->group++;
+}
+
+static void combine_wait(warp *w, uint32_t lanes)
+{
+    simt_need_all_lanes(w, lanes, "wgmma.wait_group");
+    wgmma_queue *q = queue_of(simt_worker, w);
+    const unsigned left = (unsigned)w->in[lowest(lanes)];
+    if (q->group > left) finish(simt_worker, q, q->group - left);
+    q->fenced = 0;
+}
+
+void simt_wgmma_wait_at(int pending, const void *site)
+{
+    static const collective wait = {"wgmma.wait_group", combine_wait};
+    simt_meet(~0u, (uint64_t)pending, &wait, site);
+}
+
+extern "C" {
+void simt_wgmma(float *d, const uint32_t *a, uint64_t b, const simt_wgmma_shape *shape)
+{
+    simt_wgmma_at(d, a, b, shape, SIMT_CALLER);
+}
+
+void simt_wgmma_fence(void)
+{
+    const lane *me = simt_worker->running;
+    queue_of(simt_worker, me->home)->fenced |= me->bit;
+}
+
+void simt_wgmma_commit(void)
+{
+    static const collective commit = {"wgmma.commit_group", combine_commit};
+    simt_meet(~0u, 0, &commit, SIMT_CALLER);
+}
+
+void simt_wgmma_wait(int pending)
+{
+    simt_wgmma_wait_at(pending, SIMT_CALLER);
+}
+}
+
+/* ---- the end of a block ------------------------------------------------------------------------ */
+
+bool simt_wgmma_finish(worker *self)
+{
+    if (!self->wgmma_queues) return true;
+    for (unsigned i = 0; i < self->warps_used; i++) {
+        const wgmma_queue *q = &self->wgmma_queues[i];
+        if (!q->count) continue;
+        self->failed.site = q->products[0].site;
+        simt_note_failure(self, cudaErrorLaunchFailure,
+                          "the block ends while a wgmma of warp %u is on its way, for which nobody "
+                          "has waited",
+                          i);
+        return false;
+    }
+    simt_wgmma_forget(self);
+    return true;
+}
+
+void simt_wgmma_forget(worker *self)
+{
+    for (unsigned i = 0; self->wgmma_queues && i < MAX_WARPS; i++) {
+        wgmma_queue *q = &self->wgmma_queues[i];
+        q->count = q->group = q->fenced = 0;
+    }
+}

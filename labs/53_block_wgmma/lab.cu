@@ -1,0 +1,265 @@
+/*
+ * Lab 53 - blocks on Hopper: block-sparse products at the rate of the copy engine and of wgmma.
+ *
+ * Idea      One thread asks the copy engine for everything, eight warps only multiply: a warpgroup by a whole block of W
+ *           in shared memory. Two thread blocks with the same list form a cluster, and W comes from L2 once for both.
+ * Changed   Lab 52's warps fetch for themselves and meet at a barrier in every step. Here barriers in shared memory
+ *           count bytes and warps, a stripe has 256 features, and thread blocks stay for many tiles.
+ * Run       make lab53 && ./lab53 blocks:in=1024,block=64,density=0.3 256       ./lab53 --set PASS=bprop
+ * Watch     Products run on while the next step's are started: a stage is given back one step late.
+ * Paper     NVIDIA, PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions"; S. Gray and others, 2017: nx_dsd.
+ */
+#include "ring.cuh"
+
+#include "device/cuda_try.h"
+#include "device/facts.h"
+#include "device/mma.cuh"
+#include "device/pdl.cuh"
+#include "device/wgmma.cuh"
+#include "formats/block_walk.h"
+#include "ops/bsmm.h"
+
+#include <stdlib.h>
+
+enum { TUNE_CLUSTER };
+
+/* ---- a step ------------------------------------------------------------------------------------ */
+
+/* Sums of a warpgroup's 64 tokens: FEATURES / B columns of blocks, a warp 16 of the tokens. */
+template <int B> struct sums {
+    float of[FEATURES / B][B / 8][4];
+};
+
+/* Starts part += x times a block, as a group of products. A block lies [input][output]: in fprop a row is a row of
+ * wgmma's B; in bprop a column. */
+template <class H, int B, bool TRANSPOSED>
+__device__ __forceinline__ void start_block(const H *block, uint32_t (&x)[B / 16][4],
+                                            float (&part)[B / 8][4])
+{
+    const uint64_t b = wgmma_operand<2 * B>(block);
+    int next =
+        0; /* from one product's part of the block to the next one's, in pieces of 16 bytes */
+    /* BEGIN STUDENT: 16 rows of 2 B bytes, or 16 numbers of each row */
+    next = TRANSPOSED ? 16 * 2 / 16 : 16 * 2 * B / 16;
+    /* END STUDENT */
+    wgmma_fence(x);
+#pragma unroll
+    for (int k = 0; k < B / 16; k++)
+        wgmma_k16<H, !TRANSPOSED>(part, x[k], b + k * next);
+    wgmma_commit();
+}
+
+/* The warp has read a stage: so it tells the threads that fetch, in all blocks of the cluster. */
+template <class H, int B, int CLUSTER>
+__device__ __forceinline__ void give_back(workplace<H, B> &w, int stage)
+{
+    __syncwarp(); /* one lane arrives for all that have read */
+    if (lane_id() < CLUSTER) mbarrier_arrive_in(&w.empty[stage], lane_id());
+}
+
+/* A warp's place in its tile: the turn of the ring, and the stage whose products are still running, or -1. */
+struct progress {
+    ring_turn turn;
+    int running;
+};
+
+/* Starts a step's products, then waits for those of the step before, whose operands are in `before`. Returns whether it
+ * is the tile's last step. */
+template <class H, int B, int CLUSTER, bool TRANSPOSED, bool GATED>
+__device__ __forceinline__ bool multiply_add(workplace<H, B> &w, progress &p, sums<B> &sum,
+                                             uint32_t (&x)[B / 16][4],
+                                             uint32_t (&before)[B / 16][4])
+{
+    const int s = p.turn.number, lane = lane_id();
+    const H *const X = w.stage[s], *const W = X + TOKENS * B;
+    mbarrier_wait(&w.full[s], p.turn.parity);
+    /* One value for the warp, and the compiler is told: else it lets each product wait for the one before. */
+    const unsigned note = __shfl_sync(~0u, w.note[s], 0), open = note & ~LAST_STEP;
+    if (open) {
+#pragma unroll
+        for (int k = 0; k < B / 16; k++)
+            ldmatrix_x4(x[k], X + place<B>(warp_id() * 16 + lane % 16, 2 * k + lane / 16));
+    }
+#pragma unroll
+    for (int j = 0; j < FEATURES / B; j++) {
+        if (!(open >> j & 1)) continue;
+        if constexpr (GATED) {
+            float part[B / 8][4] = {};
+            start_block<H, B, TRANSPOSED>(W + j * B * B, x, part);
+            wgmma_wait(part);
+#pragma unroll
+            for (int i = 0; i < B / 2; i++)
+                sum.of[j][i / 4][i % 4] += w.gate[s][j] * part[i / 4][i % 4];
+        } else
+            start_block<H, B, TRANSPOSED>(W + j * B * B, x, sum.of[j]);
+    }
+    /* BEGIN STUDENT: the products of the step before are done, those of this one need not be: give its stage back */
+    wgmma_wait_but(GATED ? 0 : __popc(open), before);
+    if (p.running >= 0) give_back<H, B, CLUSTER>(w, p.running);
+    /* END STUDENT */
+    p.running = s;
+    p.turn.advance(w.STAGES);
+    return note & LAST_STEP;
+}
+
+/* ---- a thread block ---------------------------------------------------------------------------- */
+
+/* A warp that multiplies: all tiles of this thread block. */
+template <class H, int B, int CLUSTER, bool TRANSPOSED, bool GATED>
+__device__ __forceinline__ void multiply_all(const walk_of &a, workplace<H, B> &w)
+{
+    progress p = {{0, 0}, -1};
+    for (int job = blockIdx.x / CLUSTER; job < a.jobs; job += gridDim.x / CLUSTER) {
+        const tile_of tile = tile_at<CLUSTER>(a, job);
+        sums<B> sum = {};
+        uint32_t even[B / 16][4] = {}, odd[B / 16][4] = {};
+        for (;;) {
+            if (multiply_add<H, B, CLUSTER, TRANSPOSED, GATED>(w, p, sum, even, odd)) break;
+            if (multiply_add<H, B, CLUSTER, TRANSPOSED, GATED>(w, p, sum, odd, even)) break;
+        }
+        float(&all)[FEATURES / 8][4] = reinterpret_cast<float(&)[FEATURES / 8][4]>(sum);
+        wgmma_wait(all);
+        give_back<H, B, CLUSTER>(w, p.running);
+        p.running = -1;
+        store_tokens<H>(a, w.result[warp_id()], all, tile.token0 + warp_id() * 16,
+                        tile.group * FEATURES);
+    }
+}
+
+template <class H, int B, int CLUSTER, bool TRANSPOSED, bool GATED>
+static __global__ void __launch_bounds__(THREADS, 1)
+    bsmm_wgmma_kernel(const __grid_constant__ walk_of a)
+{
+    extern __shared__ __align__(1024) unsigned char shared[];
+    workplace<H, B> &w = *reinterpret_cast<workplace<H, B> *>(shared);
+    if (threadIdx.x == 0) {
+        mbarrier_init_ring(w.full, w.STAGES, 1, w.empty, WARPS * CLUSTER);
+        mbarrier_publish();
+    }
+    cluster_sync();
+    if (warp_id() < WARPS) {
+        warpgroup_take_registers<232>();
+        multiply_all<H, B, CLUSTER, TRANSPOSED, GATED>(a, w);
+    } else {
+        warpgroup_give_registers<40>();
+        if (threadIdx.x == WARPS * 32) fetch_all<H, B, CLUSTER, GATED>(a, w);
+        __syncwarp();
+    }
+    cluster_sync(); /* others may still send W here, or give stages back */
+}
+
+/* ---- plans ------------------------------------------------------------------------------------ */
+
+static void release(bsmm_plan *plan)
+{
+    block_walk_free((block_walk *)plan->state);
+    plan->state = NULL;
+}
+
+static cudaError_t prepare(bsmm_plan *plan)
+{
+    if (plan->block < 32) return cudaErrorNotSupported;
+    return block_walk_build(plan->layout, plan->transposed, FEATURES / plan->block, 1,
+                            (block_walk **)&plan->state);
+}
+
+/* A cluster needs two tiles of tokens. */
+static void choose(const row_stats *stats, int block, int N, int *tuning)
+{
+    (void)stats, (void)block;
+    tuning[TUNE_CLUSTER] = N > TOKENS ? 2 : 1;
+}
+
+template <class H, int B, int CLUSTER, bool TRANSPOSED, bool GATED>
+static cudaError_t start(const bsmm_plan *plan, const bsmm_inputs *in, void *out,
+                         cudaStream_t stream)
+{
+    const block_walk *walk = (const block_walk *)plan->state;
+    const auto kernel = bsmm_wgmma_kernel<H, B, CLUSTER, TRANSPOSED, GATED>;
+    const int bytes = sizeof(workplace<H, B>),
+              across = (plan->N + TOKENS * CLUSTER - 1) / (TOKENS * CLUSTER);
+    walk_of a = {};
+    a.entry = walk->d_entry;
+    a.start = walk->d_start;
+    a.gate = in->gate;
+    a.out = out;
+    a.N = plan->N;
+    a.outs = bsmm_outs(plan) * B;
+    a.stride = walk->stride;
+    a.across = across;
+    a.jobs = walk->groups * across;
+    if (a.jobs == 0) return cudaSuccess;
+    if (walk->entries) { /* without blocks there may be nothing to describe */
+        const size_t ins = (size_t)bsmm_ins(plan) * B, rows = (size_t)plan->layout->blocks * B;
+        CUDA_TRY(tensor_map_make(&a.X, in->in, (size_t)plan->N, ins, TOKENS, B));
+        CUDA_TRY(tensor_map_make(&a.W, in->W, rows, B, B / CLUSTER, B));
+    }
+    CUDA_TRY(cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  bytes));
+    const int room = device_facts_get()->sms / CLUSTER;
+    const unsigned clusters = (unsigned)(a.jobs < room ? a.jobs : room);
+    return launch_in_clusters(kernel, clusters * CLUSTER, THREADS, (size_t)bytes, stream, CLUSTER,
+                              a);
+}
+
+template <class H, int B, int CLUSTER>
+static cudaError_t launch(const bsmm_plan *plan, const bsmm_inputs *in, void *out,
+                          cudaStream_t stream)
+{
+    if (plan->transposed)
+        return in->gate ? start<H, B, CLUSTER, true, true>(plan, in, out, stream)
+                        : start<H, B, CLUSTER, true, false>(plan, in, out, stream);
+    return in->gate ? start<H, B, CLUSTER, false, true>(plan, in, out, stream)
+                    : start<H, B, CLUSTER, false, false>(plan, in, out, stream);
+}
+
+template <class H>
+static cudaError_t run(const bsmm_plan *plan, const bsmm_inputs *in, void *out, cudaStream_t stream)
+{
+    const bool pairs = plan->tuning[TUNE_CLUSTER] == 2;
+    if (plan->block == 64)
+        return pairs ? launch<H, 64, 2>(plan, in, out, stream)
+                     : launch<H, 64, 1>(plan, in, out, stream);
+    return pairs ? launch<H, 32, 2>(plan, in, out, stream)
+                 : launch<H, 32, 1>(plan, in, out, stream);
+}
+
+static size_t format_bytes(const bsmm_plan *plan)
+{
+    return block_walk_bytes((const block_walk *)plan->state);
+}
+
+static const char *unsuited(const problem *p)
+{
+    bool compiled;
+    if (problem_knob(p, BSMM_KNOB_BLOCK) < 32) return "blocks of 32 and 64 only (lab 52 has 16)";
+    if (device_facts_get()->compute_capability != 90 ||
+        compiled_for_90(bsmm_wgmma_kernel<__half, 64, 2, false, false>, &compiled) != cudaSuccess ||
+        !compiled)
+        return "wgmma needs compute capability 9.0, and code for it (make ARCH=90); lab 52 runs "
+               "elsewhere";
+    return NULL;
+}
+
+#define BLOCK_WGMMA(title, kind, number)                                                   \
+    static bsmm_contender title = {                                                        \
+        .base = {.lab = 53,                                                                \
+                 .after = 52,                                                              \
+                 .name = #title,                                                           \
+                 .summary = "Hopper: copy engine, wgmma, W for two thread blocks at once", \
+                 .precision = kind,                                                        \
+                 .min_compute_capability = 90,                                             \
+                 .unit = UNIT_TENSOR_CORES,                                                \
+                 .unsuited = unsuited,                                                     \
+                 .tunables = {{"CLUSTER", "thread blocks that share W", {1, 2}, 2, 2}}},   \
+        .choose = choose,                                                                  \
+        .prepare = prepare,                                                                \
+        .run = run<number>,                                                                \
+        .format_bytes = format_bytes,                                                      \
+        .workspace_bytes = format_bytes,                                                   \
+        .release = release,                                                                \
+    };                                                                                     \
+    BSMM_REGISTER(title)
+
+BLOCK_WGMMA(block_wgmma_fp16, PRECISION_FP16, __half)
+BLOCK_WGMMA(block_wgmma_bf16, PRECISION_BF16, __nv_bfloat16)
