@@ -47,7 +47,8 @@ static void set_place(finding *f, const worker *self, const lane *who)
 {
     const simt_launch_config &c = self->job->config;
     simt_kernel_name(c.kernel, c.name, f->kernel, sizeof f->kernel);
-    const unsigned block[] = {self->block.x, self->block.y, self->block.z};
+    const uint3 at = simt_block_of(self, who);
+    const unsigned block[] = {at.x, at.y, at.z};
     memcpy(f->block, block, sizeof block);
     if (!who) return;
     const unsigned thread[] = {who->thread.x, who->thread.y, who->thread.z};

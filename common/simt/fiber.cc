@@ -159,7 +159,7 @@ unsigned simt_thread_index(int axis)
 unsigned simt_block_index(int axis)
 {
     const worker *self = simt_worker;
-    return along(axis, self->block) + (axis == 0 ? self->running->rank : 0);
+    return along(axis, simt_block_of(self, self->running));
 }
 unsigned simt_block_shape(int axis)
 {

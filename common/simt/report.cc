@@ -87,7 +87,8 @@ void simt_report(worker *self)
     add("    in kernel %s, launched at %s:%d <<<(%u,%u,%u), (%u,%u,%u), %zu>>>\n", c.name, c.file,
         c.line, c.grid.x, c.grid.y, c.grid.z, c.block.x, c.block.y, c.block.z,
         c.dynamic_shared_bytes);
-    add("    block (%u,%u,%u)", self->block.x, self->block.y, self->block.z);
+    const uint3 block = simt_block_of(self, f.culprit);
+    add("    block (%u,%u,%u)", block.x, block.y, block.z);
     if (f.culprit)
         add(" thread (%u,%u,%u) [warp %u lane %u]", f.culprit->thread.x, f.culprit->thread.y,
             f.culprit->thread.z, f.culprit->home->number, f.culprit->index);

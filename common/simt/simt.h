@@ -195,6 +195,12 @@ struct settings {
 };
 extern settings simt_settings;
 
+/* blockIdx of a lane; of the first block of a cluster where it is NULL. */
+static inline uint3 simt_block_of(const worker *self, const lane *t)
+{
+    return {self->block.x + (t ? t->rank : 0), self->block.y, self->block.z};
+}
+
 #define SIMT_CALLER __builtin_return_address(0)
 
 /* Worker number i < simt_settings.threads, or NULL. */

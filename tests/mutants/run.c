@@ -15,7 +15,9 @@ static void judge(const contender *c, const outcome *out, bool timed)
     const char *expected = c->summary;
     const char *how = timed ? ", timed" : "";
     const bool wrong = out->status == STATUS_WRONG;
-    if (!expected)
+    if (out->status == STATUS_SKIPPED)
+        tap_skip(out->message, "%s%s", c->name, how);
+    else if (!expected)
         tap_ok(out->status == STATUS_OK, "%s%s passes%s%s", c->name, how, *out->message ? ": " : "",
                out->message);
     else if (!wrong && c->lab == SHOWS_ON_SIMT && device_keeps_time())

@@ -41,6 +41,7 @@ void plant_shared_races(void);
 void plant_global_races(void);
 void plant_volatile_races(void);
 void plant_synchronisation(void);
+void plant_async(void);
 void plant_clean(void);
 
 /* An array of `count` zeros that findings call `name`. */

@@ -114,6 +114,7 @@ int main(int, char **argv)
     plant_global_races();
     plant_volatile_races();
     plant_synchronisation();
+    plant_async();
     plant_clean();
     return tap_done();
 }

@@ -70,8 +70,100 @@ static void product(int k, int group)
     tap_ok(wrong == 0, "m64n64k8, tf32: features %d and up, rows %d and up", k, group * N);
 }
 
+/* ---- 16-bit numbers --------------------------------------------------------------------------- */
+
+constexpr int DEPTH = 64; /* of A, and at least of B */
+
+/* D += A B, DEPTH / 16 products in groups of their own, for B of COLUMNS columns. In shared memory a row has SIDE
+ * numbers: of a column of B along its depth, or, ACROSS, of a row of B. */
+template <class H, int SIDE, bool ACROSS, int COLUMNS>
+__global__ void product16_kernel(const H *A, const H *B, float *D)
+{
+    constexpr int COUNT = ACROSS ? DEPTH * SIDE : COLUMNS * SIDE;
+    extern __shared__ __align__(1024) char shared[];
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    for (int i = threadIdx.x; i < COUNT; i += blockDim.x) {
+        const int at = 2 * i, mask = SIDE == 64 ? 0x380 : 0x180;
+        *(H *)(shared + (at ^ (at & mask) >> 3)) = B[i];
+    }
+    wgmma_publish();
+    __syncthreads();
+    constexpr int PRODUCTS = ACROSS ? DEPTH / 16 : SIDE / 16;
+    uint32_t a[PRODUCTS][4];
+    for (int k = 0; k < PRODUCTS; k++)
+        for (int i = 0; i < 4; i++) {
+            const int row = 16 * warp + lane / 4 + 8 * (i % 2);
+            const int column = 16 * k + lane % 4 * 2 + 8 * (i / 2);
+            a[k][i] = *(const uint32_t *)(A + row * DEPTH + column);
+        }
+    float d[COLUMNS / 8][4];
+    for (int j = 0; j < COLUMNS / 8; j++)
+        for (int e = 0; e < 4; e++)
+            d[j][e] = (float)(j + e);
+    const uint64_t b = wgmma_operand<2 * SIDE>(shared);
+    wgmma_fence(a);
+#pragma unroll
+    for (int k = 0; k < PRODUCTS; k++) {
+        wgmma_k16<H, ACROSS>(d, a[k], b + k * (ACROSS ? 16 * 2 * SIDE / 16 : 2));
+        wgmma_commit();
+    }
+    wgmma_wait_but(1, a);
+    wgmma_wait(d);
+    for (int j = 0; j < COLUMNS / 8; j++)
+        for (int e = 0; e < 4; e++) {
+            const int row = 16 * warp + lane / 4 + 8 * (e / 2);
+            D[row * COLUMNS + 8 * j + lane % 4 * 2 + e % 2] = d[j][e];
+        }
+}
+
+template <class H, int SIDE, bool ACROSS, int COLUMNS> static void product16(const char *type)
+{
+    constexpr int COUNT = ACROSS ? DEPTH * SIDE : COLUMNS * SIDE;
+    constexpr int DEEP = ACROSS ? DEPTH : SIDE;
+    int wrong = 0;
+    if (compute_capability() != 90) {
+        tap_skip("needs compute capability 9.0", "m64n%dk16, %s, rows of %d", COLUMNS, type, SIDE);
+        return;
+    }
+    uint64_t seed = SIDE + COLUMNS + ACROSS;
+    float A[M * DEPTH], B[COUNT], D[M * COLUMNS];
+    H a16[M * DEPTH], b16[COUNT];
+    for (int i = 0; i < M * DEPTH; i++)
+        a16[i] = (H)(A[i] = (float)((int)(random_bits(&seed) % 65) - 32));
+    for (int i = 0; i < COUNT; i++)
+        b16[i] = (H)(B[i] = (float)((int)(random_bits(&seed) % 65) - 32));
+    H *a = to_device(a16, M * DEPTH), *b = to_device(b16, COUNT);
+    float *d = device_zeros<float>(M * COLUMNS);
+    product16_kernel<H, SIDE, ACROSS, COLUMNS><<<1, 128, sizeof b16>>>(a, b, d);
+    FINISH();
+    to_host(D, d, M * COLUMNS);
+    CUDA(cudaFree(a));
+    CUDA(cudaFree(b));
+    for (int i = 0; i < M; i++)
+        for (int j = 0; j < COLUMNS; j++) {
+            float sum = (float)(j / 8 + i % 16 / 8 * 2 + j % 2); /* what d held before */
+            for (int k = 0; k < DEEP; k++)
+                sum += A[i * DEPTH + k] * B[ACROSS ? k * SIDE + j : j * SIDE + k];
+            wrong += D[i * COLUMNS + j] != sum;
+        }
+    tap_ok(wrong == 0, "m64n%dk16, %s, rows of %d numbers, %s", COLUMNS, type, SIDE,
+           ACROSS ? "rows of B" : "columns of B");
+}
+
+template <class H> static void products16(const char *type)
+{
+    product16<H, 64, false, 64>(type);
+    product16<H, 64, true, 64>(type);
+    product16<H, 64, false, 32>(type);
+    product16<H, 32, false, 64>(type);
+    product16<H, 32, false, 32>(type);
+    product16<H, 32, true, 32>(type);
+}
+
 int main()
 {
+    products16<__half>("fp16");
+    products16<__nv_bfloat16>("bf16");
     for (int group = 0; group < GROUPS; group++)
         for (int k = 0; k < ROW; k += 8)
             if (compute_capability() == 90)

@@ -8,8 +8,10 @@
 #include "device/mbarrier.cuh"
 #include "device/mma.cuh"
 #include "device/mma_sparse.cuh"
+#include "device/tensor_map.cuh"
 #include "device/vec.cuh"
 #include "device/warp.cuh"
+#include "device/wgmma.cuh"
 #include <assert.h>
 #include <limits.h>
 #include <signal.h>
@@ -173,6 +175,59 @@ __global__ void bulk_copy_kernel(bulk_error e, int *in)
     if (e == BULK_TO_GLOBAL) HERE, bulk_copy(in + 16, in, 32, &b);
     HERE, bulk_copy(s, in, e == ODD_SIZE ? 20 : 32, &b);
     if (e != NOBODY_WAITS) mbarrier_wait(&b, 0);
+}
+
+/* Errors in the use of a warpgroup's products, and of boxes. */
+enum wgmma_error { NO_FENCE, NO_PRODUCT_AWAITED, NOT_SWIZZLED, WITHIN_EIGHT_ROWS, BEYOND_SHARED, LANES_MISSING };
+__global__ void product_kernel(wgmma_error e, float *out)
+{
+    extern __shared__ __align__(1024) char shared[];
+    uint32_t a[1][4] = {};
+    float d[8][4] = {};
+    uint64_t b = wgmma_operand(shared);
+    if (e == NOT_SWIZZLED) b &= ~(UINT64_C(3) << 62);
+    if (e == WITHIN_EIGHT_ROWS) b += 128 / 16;
+    if (e == BEYOND_SHARED) b += 16 * 128 / 16;
+    if (e != NO_FENCE) wgmma_fence(a);
+    if (e == LANES_MISSING && threadIdx.x % 32 == 5) return;
+    HERE, (wgmma_k16<__half, false>(d, a[0], b));
+    wgmma_commit();
+    if (e != NO_PRODUCT_AWAITED) wgmma_wait(d);
+    out[threadIdx.x] = d[0][0];
+}
+
+enum box_error { BOX_NOT_PUBLISHED, BOX_NOT_ANNOUNCED, BOX_ODD_PLACE, BOX_ODD_COLUMN, BOX_TO_NOBODY };
+__global__ void box_kernel(box_error e, const __half *in)
+{
+    extern __shared__ __align__(1024) char shared[];
+    mbarrier *const b = (mbarrier *)(shared + 2048);
+    const tensor_map map = {in, 64, 32, 16, 32};
+    mbarrier_init(b, 1);
+    if (e != BOX_NOT_PUBLISHED) mbarrier_publish();
+    mbarrier_expect(b, e == BOX_NOT_ANNOUNCED ? 16 : 1024);
+    HERE, tensor_copy_multicast(shared + (e == BOX_ODD_PLACE ? 64 : 0), &map, 0,
+                                e == BOX_ODD_COLUMN ? 4 : 0, b, e == BOX_TO_NOBODY ? 2 : 1);
+    mbarrier_wait(b, 0);
+}
+
+/* A sum is what it was until somebody waits for it, and a box is not there. */
+__global__ void early_kernel(int *out)
+{
+    extern __shared__ __align__(1024) char shared[];
+    for (int i = threadIdx.x; i < 64 * 64; i += 128)
+        ((uint16_t *)shared)[i] = 0x3c00; /* 1 */
+    wgmma_publish();
+    __syncthreads();
+    uint32_t a[1][4];
+    for (uint32_t &x : a[0])
+        x = 0x3c003c00;
+    float d[8][4] = {};
+    wgmma_fence(a);
+    wgmma_k16<__half, false>(d, a[0], wgmma_operand(shared));
+    wgmma_commit();
+    const float before = d[3][2];
+    wgmma_wait(d);
+    out[threadIdx.x] = before == 0 && d[3][2] == 16;
 }
 
 __device__ __noinline__ int dive(int depth, volatile int *x)
@@ -371,6 +426,18 @@ static void fresh(void)
     here_line = 0;
 }
 
+static void early(void)
+{
+    int seen[128], wrong = 0;
+    fresh();
+    early_kernel<<<1, 128, 64 * 128>>>(memory);
+    FINISH();
+    CUDA(cudaMemcpy(seen, memory, sizeof seen, cudaMemcpyDeviceToHost));
+    for (int x : seen)
+        wrong += x != 1;
+    tap_ok(wrong == 0, "a product is made at the wait for it, not before");
+}
+
 static void sticky(void)
 {
     fresh();
@@ -502,9 +569,39 @@ int main(int, char **argv)
         {BULK_TO_GLOBAL, cudaErrorInvalidAddressSpace, "not the block's shared memory"},
         {NOBODY_WAITS, cudaErrorLaunchFailure, "for which nobody has waited"},
         {NEVER_COPIED, cudaErrorLaunchTimeout, "wait in mbarrier.try_wait"},
+        {NOT_PUBLISHED, cudaErrorLaunchFailure, "no fence (mbarrier_publish)"},
     };
     for (const auto &bulk : BULK) {
         CASE(bulk_copy, 1, 1, 0, (bulk.e, memory), bulk.error, bulk.says);
+    }
+    const struct {
+        wgmma_error e;
+        cudaError_t error;
+        const char *says;
+    } PRODUCTS[] = {
+        {NO_FENCE, cudaErrorLaunchFailure, "no wgmma.fence since the last wait"},
+        {NO_PRODUCT_AWAITED, cudaErrorLaunchFailure, "for which nobody has waited"},
+        {NOT_SWIZZLED, cudaErrorInvalidValue, "is not one of swizzled rows"},
+        {WITHIN_EIGHT_ROWS, cudaErrorInvalidValue, "begins within a group of eight rows"},
+        {BEYOND_SHARED, cudaErrorInvalidAddressSpace, "is not in the block's shared memory"},
+        {LANES_MISSING, cudaErrorLaunchFailure, "all 32 lanes of the warp must take part"},
+    };
+    for (const auto &product : PRODUCTS) {
+        CASE(product, 1, 128, 64 * 128, (product.e, (float *)memory), product.error, product.says);
+    }
+    const struct {
+        box_error e;
+        cudaError_t error;
+        const char *says;
+    } BOXES[] = {
+        {BOX_NOT_PUBLISHED, cudaErrorLaunchFailure, "no fence (mbarrier_publish)"},
+        {BOX_NOT_ANNOUNCED, cudaErrorLaunchFailure, "of 1024 bytes: 16 are announced"},
+        {BOX_ODD_PLACE, cudaErrorMisalignedAddress, "must be a multiple of 128"},
+        {BOX_ODD_COLUMN, cudaErrorInvalidValue, "from column 4 on"},
+        {BOX_TO_NOBODY, cudaErrorLaunchFailure, "to blocks 0x2 of a cluster of 1"},
+    };
+    for (const auto &box : BOXES) {
+        CASE(box, 1, 1, 4096, (box.e, (const __half *)memory), box.error, box.says);
     }
     CASE(stack, 1, 3, 0, (memory), cudaErrorHardwareStackError, "stack overflow", "thread (0,0,0)");
     CASE(out_of_bounds, 2, 32, 0, (memory, 1), cudaErrorIllegalAddress, "illegal address 0x",
@@ -560,6 +657,7 @@ int main(int, char **argv)
     CUDA(cudaMemcpy(&slept, memory, sizeof slept, cudaMemcpyDeviceToHost));
     tap_ok(slept == 12345, "time that a block does not work is not counted");
 
+    early();
     sticky();
 
     tap_ok(signal_of(host_null) == SIGSEGV, "a null pointer in host code is a segmentation fault");
