@@ -32,7 +32,7 @@ struct walk_of {
 
 constexpr unsigned LAST_STEP = 1u << 31;
 
-/* What is in shared memory. A step: TOKENS rows of X, then FEATURES / B blocks, each at its fixed place. */
+/* Contents of shared memory. A step: TOKENS rows of X, then FEATURES / B blocks, each at its fixed place. */
 template <class H, int B> struct workplace {
     static constexpr int STAGES = 256 / B, GROUP = FEATURES / B;
     H stage[STAGES][(TOKENS + FEATURES) * B];
@@ -62,7 +62,7 @@ template <int B> __device__ __forceinline__ int place(int r, int c)
     return r * B + (c ^ s) * 8;
 }
 
-/* Of the GROUP blocks of an entry those that are there and open; their gates go to `gate`. */
+/* Returns which of the GROUP blocks of an entry are there and open; their gates go to `gate`. */
 template <int GROUP, bool GATED>
 __device__ __forceinline__ unsigned open_blocks(const walk_of &a, const int *block, float *gate)
 {

@@ -116,7 +116,8 @@ static __global__ void wgmma_mutant_kernel(const __grid_constant__ wgmma_args a)
         turn.advance(STAGES);
     }
     for (int i = 0; i < 32; i++) {
-        const int r = warp_id() * 16 + lane / 4 + i % 4 / 2 * 8, c = i / 4 * 8 + lane % 4 * 2 + i % 2;
+        const int r = warp_id() * 16 + lane / 4 + i % 4 / 2 * 8,
+                  c = i / 4 * 8 + lane % 4 * 2 + i % 2;
         const float x = BUG == WGMMA_SUMS_READ_EARLY ? kept[i / 4][i % 4] : sum[i / 4][i % 4];
         if (token0 + r < a.N)
             a.out[(size_t)(token0 + r) * a.outs + blockIdx.x * B + c] = narrow<__half>(x);
@@ -150,11 +151,10 @@ static cudaError_t run16(const bsmm_plan *plan, const bsmm_inputs *in, void *out
     a.stride = walk->stride;
     a.blocks = plan->layout->blocks;
     cudaError_t error = tensor_map_make(&a.X, in->in, (size_t)a.N, (size_t)a.ins, B, B);
+    if (error == cudaSuccess) error = tensor_map_make(&a.W, in->W, (size_t)a.blocks * B, B, B, B);
     if (error == cudaSuccess)
-        error = tensor_map_make(&a.W, in->W, (size_t)a.blocks * B, B, B, B);
-    if (error == cudaSuccess)
-        error = cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                     (int)sizeof(work));
+        error = cudaFuncSetAttribute(
+            (const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)sizeof(work));
     if (error != cudaSuccess) return error;
     kernel<<<dim3(walk->groups, (plan->N + B - 1) / B), 160, sizeof(work), stream>>>(a);
     return cudaGetLastError();

@@ -33,7 +33,8 @@ static void ranks(int size)
     int to[BLOCKS * THREADS], wrong = 0, *d = device_zeros<int>(BLOCKS * THREADS);
     cluster_of a = {};
     a.to = d;
-    CUDA(launch_in_clusters(ranks_kernel, BLOCKS, THREADS, THREADS * sizeof(int), nullptr, size, a));
+    CUDA(
+        launch_in_clusters(ranks_kernel, BLOCKS, THREADS, THREADS * sizeof(int), nullptr, size, a));
     FINISH();
     to_host(to, d, BLOCKS * THREADS);
     for (int i = 0; i < BLOCKS * THREADS; i++) {
@@ -97,7 +98,8 @@ __global__ void multicast_kernel(const __grid_constant__ cluster_of a)
         if (threadIdx.x == 0) {
             mbarrier_wait(empty, i % 2 ^ 1);
             mbarrier_expect(full, ROWS * COLUMNS * 2);
-            tensor_copy_multicast(box + first * COLUMNS, &a.map, i * ROWS + first, 0, full, (1u << a.size) - 1);
+            tensor_copy_multicast(box + first * COLUMNS, &a.map, i * ROWS + first, 0, full,
+                                  (1u << a.size) - 1);
         }
         mbarrier_wait(full, i % 2);
         for (int k = threadIdx.x; k < ROWS * COLUMNS; k += THREADS)
@@ -131,7 +133,8 @@ static void multicast(int size)
     for (int i = 0; i < BOXES; i++)
         for (int t = 0; t < THREADS; t++)
             for (int k = t; k < ROWS * COLUMNS; k += THREADS) {
-                const int row = k / COLUMNS, at = k * 2 ^ (row % 8) << 4; /* the swizzle of 128 bytes */
+                const int row = k / COLUMNS, at = k * 2 ^ (row % 8)
+                                                              << 4; /* the swizzle of 128 bytes */
                 want[t] = (int)(3u * (unsigned)want[t] + from[i * ROWS * COLUMNS + at / 2]);
             }
     for (int i = 0; i < BLOCKS * THREADS; i++)

@@ -57,7 +57,8 @@ static void box(int rows, int columns, int box_rows, int box_columns, int row, i
     CUDA(cudaFree(d_from));
     for (int r = 0; r < box_rows; r++)
         for (int c = 0; c < box_columns; c++) {
-            const bool is_there = row + r >= 0 && row + r < rows && column + c >= 0 && column + c < columns;
+            const bool is_there =
+                row + r >= 0 && row + r < rows && column + c >= 0 && column + c < columns;
             const int want = is_there ? from[(row + r) * columns + column + c] : 0;
             wrong += to[swizzled((r * box_columns + c) * 2, box_columns * 2) / 2] != want;
         }
@@ -66,7 +67,7 @@ static void box(int rows, int columns, int box_rows, int box_columns, int row, i
            rows, columns);
 }
 
-/* What a map cannot describe is refused on the host. */
+/* Checks that the host is told what a map cannot describe. */
 static void refused(void)
 {
     tensor_map map;
@@ -89,7 +90,7 @@ int main()
         box(256, 2 * columns, 128, columns, 0, 0);
         box(256, 2 * columns, 64, columns, 24, columns);
         box(100, 3 * columns, 128, columns, 37, columns); /* rows beyond the last */
-        box(40, 2 * columns, 16, columns, -3, 8);         /* before the first; no multiple of the box */
+        box(40, 2 * columns, 16, columns, -3, 8); /* before the first; no multiple of the box */
         box(40, 2 * columns, 8, columns, 80, columns + 8); /* nothing of it is there */
     }
     refused();

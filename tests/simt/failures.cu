@@ -178,7 +178,14 @@ __global__ void bulk_copy_kernel(bulk_error e, int *in)
 }
 
 /* Errors in the use of a warpgroup's products, and of boxes. */
-enum wgmma_error { NO_FENCE, NO_PRODUCT_AWAITED, NOT_SWIZZLED, WITHIN_EIGHT_ROWS, BEYOND_SHARED, LANES_MISSING };
+enum wgmma_error {
+    NO_FENCE,
+    NO_PRODUCT_AWAITED,
+    NOT_SWIZZLED,
+    WITHIN_EIGHT_ROWS,
+    BEYOND_SHARED,
+    LANES_MISSING
+};
 __global__ void product_kernel(wgmma_error e, float *out)
 {
     extern __shared__ __align__(1024) char shared[];
@@ -196,7 +203,13 @@ __global__ void product_kernel(wgmma_error e, float *out)
     out[threadIdx.x] = d[0][0];
 }
 
-enum box_error { BOX_NOT_PUBLISHED, BOX_NOT_ANNOUNCED, BOX_ODD_PLACE, BOX_ODD_COLUMN, BOX_TO_NOBODY };
+enum box_error {
+    BOX_NOT_PUBLISHED,
+    BOX_NOT_ANNOUNCED,
+    BOX_ODD_PLACE,
+    BOX_ODD_COLUMN,
+    BOX_TO_NOBODY
+};
 __global__ void box_kernel(box_error e, const __half *in)
 {
     extern __shared__ __align__(1024) char shared[];
