@@ -6,8 +6,8 @@
 
 /* Returns the first nonzero from `begin` on, below `end`, of that column or a later one; `end` if there is
  * none. Halves the range: columns[begin .. end-1] must ascend. */
-static __device__ __forceinline__ int first_from_column(const int *columns, int begin, int end,
-                                                        int column)
+static __host__ __device__ __forceinline__ int first_from_column(const int *columns, int begin,
+                                                                 int end, int column)
 {
     while (begin < end) {
         const int middle = begin + (end - begin) / 2;
