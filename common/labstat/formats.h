@@ -14,6 +14,8 @@ enum counted_format {
     COUNTED_COO,
     COUNTED_TC_GNN,
     COUNTED_ME_TCF,
+    COUNTED_BRP,    /* as published: 96 bytes a run of eight nonzeros */
+    COUNTED_BRP_64, /* as lab 22 has it: 64 */
     COUNTED_CSR_16,
     COUNTED_TCA_BME,
     COUNTED_LANE_MAJOR,
@@ -30,7 +32,7 @@ int counted_value_bits(enum counted_format format);
 enum counted_format counted_base(enum counted_format format);
 
 /* Encodes A in each format, and counts the bytes of all its arrays; -1 where the encoder refuses a matrix, since its
- * zeros would be too many. Values do not count, so all are 1. Formats of 16-bit values are made on the device.
+ * zeros would be too many. Values do not count, so all are 1. Those of labs are made on the device.
  * STATUS_MEMORY, or STATUS_RUNTIME where the device fails. */
 enum status count_formats(const csr_matrix *A, const row_stats *stats, int64_t bytes[NUM_COUNTED],
                           error_text *error);

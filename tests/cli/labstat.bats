@@ -54,14 +54,15 @@ fails() {
 
 @test "labstat --formats: bytes of a matrix in each format, as the encoders count them" {
     run -0 "$PROGRAM" --formats weights:rows=128,cols=64,kind=two_four layers/uneven.smtx
-    # CSR 4 x 129 + 8 x 4096 bytes; COO 12, TC-GNN 16 a nonzero and 8 windows more; 8 blocks a window of ME-TCF.
+    # CSR 4 x 129 + 8 x 4096 bytes; COO 12, TC-GNN 16 a nonzero and 8 windows more; 8 blocks a window of ME-TCF;
+    # BRP 96 a run of eight, 9 windows' first runs and the end of an empty residual.
     # In 16 bits: 4 x 129 + 6 x 4096; 2 groups of 512 bytes of bits, tiles of 4 bytes a nonzero, 9/8 bytes an element.
-    [[ ${lines[0]} == "32 bits: MB "*"COO    TC-GNN    ME-TCF"*"16 bits: MB "*"TCA-BME      lane Tiled-CSL   2:4+CSR  matrix" ]]
+    [[ ${lines[0]} == "32 bits: MB "*"COO    TC-GNN    ME-TCF       BRP    BRP-64 16 bits: MB "*"TCA-BME      lane Tiled-CSL   2:4+CSR  matrix" ]]
     run -0 "$PROGRAM" --formats weights:rows=128,cols=64,kind=two_four --csv -
-    for cell in CSR,32,33284,1 COO,32,49152, TC-GNN,32,66084, ME-TCF,32,22824, CSR,16,25092,1 TCA-BME,16,9228, \
-        Tiled-CSL,16,16396, 2:4+CSR,16,9732,; do
+    for cell in CSR,32,33284 COO,32,49152 TC-GNN,32,66084 ME-TCF,32,22824 BRP,32,49192 CSR,16,25092 TCA-BME,16,9228 \
+        Tiled-CSL,16,16396 2:4+CSR,16,9732; do
         echo "looking for $cell"
-        [[ $output == *",$cell"* ]]
+        [[ $output == *",$cell,"* ]]
     done
     run -0 "$PROGRAM" --formats rand:rows=20000,deg=2 --csv -
     [[ $output == *",2:4+CSR,16,,"* ]] # too sparse: refused, in an empty cell
