@@ -61,6 +61,15 @@ CFLAGS_ALL += -isystem $(CUDA_HOME)/include -DBACKEND_CUDA
 CUDA_LIBDIR := $(firstword $(wildcard $(CUDA_HOME)/lib64 $(CUDA_HOME)/lib))
 LDLIBS_ALL += -L$(CUDA_LIBDIR) -Wl,-rpath,$(CUDA_LIBDIR) -lcusparse -lcublas -lcublasLt -lcudart_static -ldl -lrt
 BACKEND_SOURCES := $(wildcard common/baselines/*.c common/baselines/*.cu)
+# cuSPARSELt is a package of its own: in the toolkit, where scripts/setup --cuda puts it, or in CUSPARSELT_HOME.
+CUSPARSELT_HOME ?= $(CUDA_HOME)
+CUSPARSELT := $(firstword $(wildcard $(CUSPARSELT_HOME)/lib64/libcusparseLt.so.0 $(CUSPARSELT_HOME)/lib/libcusparseLt.so.0))
+ifneq ($(and $(CUSPARSELT),$(wildcard $(CUSPARSELT_HOME)/include/cusparseLt.h)),)
+CFLAGS_ALL += -isystem $(CUSPARSELT_HOME)/include
+LDLIBS_ALL += $(CUSPARSELT) -Wl,-rpath,$(dir $(CUSPARSELT))
+else
+BACKEND_SOURCES := $(filter-out common/baselines/cusparselt.c,$(BACKEND_SOURCES))
+endif
 else
 INCLUDES += -Icommon/simt/include
 CFLAGS_ALL += -Icommon/simt/include
