@@ -74,8 +74,9 @@ else
 INCLUDES += -Icommon/simt/include
 CFLAGS_ALL += -Icommon/simt/include
 # -fno-strict-aliasing: CUDA C reinterprets float* as float4*, and nvcc allows it. -gdwarf-4: with
-# version 5 addr2line names the generated file instead of the .cu that #line gives.
-CXXFLAGS_ALL := -std=c++20 $(OPTIMISE) -g -gdwarf-4 $(CXX_WARN) -fno-strict-aliasing \
+# version 5 addr2line names the generated file instead of the .cu that #line gives. -g1: lines and inlined functions
+# are all that messages need; local variables, which optimised code has lost, take a fifth of the compiler's time.
+CXXFLAGS_ALL := -std=c++20 $(OPTIMISE) $(if $(filter 1,$(DEBUG)),-g,-g1) -gdwarf-4 $(CXX_WARN) -fno-strict-aliasing \
                 -ffp-contract=off \
                 -Wno-unknown-pragmas $(INCLUDES)
 # A GPU allows no misaligned access; common/simt/fault.cc reports what this finds.
