@@ -225,7 +225,8 @@ enum { TIMED_PREPARES = 5, PREPARE_BUDGET_MS = 1000 };
  * for: one that finds those which an earlier one chose is not timed for choosing them. */
 static bool prepare(trial *t, const contender *c)
 {
-    const int most = device_keeps_time() && t->w->options->bench ? TIMED_PREPARES : 0;
+    const bool is_timed = device_keeps_time() && t->w->options->bench && !c->untimed;
+    const int most = is_timed ? TIMED_PREPARES : 0;
     const double start = wall_ms();
     int asked[MAX_TUNABLES], timed = 0;
     double first, ms[TIMED_PREPARES];
@@ -375,10 +376,10 @@ static bool check_first_run(const trial *t)
            check(t, FIRST_RUN);
 }
 
-static bool check_later_runs(const trial *t)
+static bool check_later_runs(const trial *t, const contender *c)
 {
     workbench *w = t->w;
-    const bool timed = device_keeps_time() && w->options->bench;
+    const bool timed = device_keeps_time() && w->options->bench && !c->untimed;
     void *d_outputs[MAX_OUTPUTS];
     workbench_outputs(w, d_outputs);
     if (!device_ok(t, workbench_poison(w), "filling the output")) return false;
@@ -449,13 +450,13 @@ static bool can_run(const workbench *w, const contender *c, outcome *out)
 void workbench_evaluate(workbench *w, const contender *c, const int *tuning, outcome *out)
 {
     trial t = {.w = w, .op = c->operation, .reference = &w->reference, .out = out};
-    *out = (outcome){.prepare_ms = NAN, .timing = NOT_TIMED};
+    *out = (outcome){.prepare_ms = NAN, .timing = NOT_TIMED, .untimed = c->untimed};
     memcpy(out->tuning, tuning, contender_num_tunables(c) * sizeof *tuning);
     (void)cudaGetLastError(); /* what an earlier contender left behind is not this one's */
     if (!can_run(w, c, out)) return;
     w->reference.bound_factor = c->bound_factor;
     bool right = prepare(&t, c) && (!w->options->check || check_first_run(&t)) &&
-                 check_later_runs(&t) && check_probe(&t, c, tuning);
+                 check_later_runs(&t, c) && check_probe(&t, c, tuning);
     if (t.instance) {
         t.op->release(t.instance);
         right = right && device_ok(&t, cudaGetLastError(), "release");

@@ -38,6 +38,7 @@ typedef struct outcome {
     double prepare_ms;        /* NAN under simt */
     least_work least;         /* what a run cannot do without; all 0 where nothing is known */
     timing timing;            /* NANs unless timed */
+    const char *untimed;      /* the contender's */
     comparison comparison;    /* the comparison that decided; elements == 0 if none was made */
     inspection *inspection;   /* what instruments say, the caller's to free; NULL without them */
     bool unwritten; /* wrong, of a lab before the own one that still has its TODO: SKIPPED */

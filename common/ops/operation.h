@@ -62,7 +62,9 @@ typedef struct contender {
     enum unit unit;      /* CUDA cores, unless it says otherwise. A library that may use
                                           either says tensor cores, whose bound is the lower one */
     bool vendor_default; /* what the vendor's library picks if one does not choose */
-    bool dense;          /* works on A with its zeros: shown beside the others, never
+    /* Why its runs are checked and never timed, in half a sentence: "its ranks share this device". NULL: timed. */
+    const char *untimed;
+    bool dense; /* works on A with its zeros: shown beside the others, never
                                           taken for the vendor's best or default */
     /* Optional, for one that rounds its operands: how many times the operation's bound its error may
      * be. 0: no more than the bound. */

@@ -200,7 +200,8 @@ static void print_shares(FILE *out, const row *rows, size_t count)
 
 /* Prints the notes that have no column: which algorithms "best" and "default" are, and the settings.
  * Returns whether there is any of that. */
-static bool print_notes(FILE *out, const row *rows, size_t count, bool swept)
+static bool print_notes(FILE *out, const row *rows, const outcome *outcomes, size_t count,
+                        bool swept)
 {
     bool any = *rows[0].vendor_best || *rows[0].vendor_default;
     if (*rows[0].vendor_best) fprintf(out, "best: %s\n", rows[0].vendor_best);
@@ -218,6 +219,11 @@ static bool print_notes(FILE *out, const row *rows, size_t count, bool swept)
             fprintf(out, "lab%d: %s\n", rows[i].lab, rows[i].tuning);
         else
             fprintf(out, "%s: %s\n", rows[i].contender, rows[i].tuning);
+        any = true;
+    }
+    for (size_t i = 0; i < count && is_cuda(&rows[0]); i++) {
+        if (!outcomes[i].untimed || (i && rows[i - 1].lab == rows[i].lab)) continue;
+        fprintf(out, "lab%d: not timed: %s\n", rows[i].lab, outcomes[i].untimed);
         any = true;
     }
     return any;
@@ -363,7 +369,7 @@ void table_print(FILE *out, const problem *p, const row *rows, const outcome *ou
     for (size_t i = 0; i < count; i++)
         print_line(out, &rows[i], &outcomes[i], name[i], name_width);
     putc('\n', out);
-    const bool noted = print_notes(out, rows, count, swept);
+    const bool noted = print_notes(out, rows, outcomes, count, swept);
     if (inspected) {
         if (noted) putc('\n', out);
         print_inspections(out, rows, name, count);

@@ -1,0 +1,49 @@
+/*
+ * row_ranges.h - the rows of A cut into ranges of like work, each a matrix of its own on a device: for ranks side by
+ * side, and for matrices of more than 2^31 nonzeros, whose ranges one device takes in turn.
+ */
+#ifndef FORMATS_ROW_RANGES_H
+#define FORMATS_ROW_RANGES_H
+
+#include "ops/device_csr.h"
+
+#include <cuda_runtime_api.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Nonzeros that a row costs besides its own: its offset, its row of C and the start of its walk. */
+enum { ROW_RANGES_ROW_COST = 4 };
+
+/* Fills first[0 .. ranges]: range r has the rows first[r] .. first[r + 1] - 1. Each begins at the first row at which the
+ * work before, nonzeros and ROW_RANGES_ROW_COST for each row, reaches its share. So two ranges differ by the work of one row at
+ * most, and a range may be empty. row_ptr: rows + 1 offsets on the host; ranges >= 1. O(ranges log rows). */
+void row_ranges_cut(const int64_t *row_ptr, int64_t rows, int ranges, int64_t *first);
+
+/* A range of rows on the current device. */
+typedef struct row_range {
+    int64_t first;      /* row of A that is its row 0 */
+    device_csr A;       /* offsets begin at 0; host and stats point to the members below */
+    csr_matrix pattern; /* own offsets; the columns are those of A */
+    row_stats stats;
+    int *d_row_ptr, *d_col_idx; /* own copies, aligned as cudaMalloc aligns */
+    void *d_values;             /* NULL where A has none */
+    size_t value_bytes;         /* of one value */
+} row_range;
+
+/* Copies rows first .. end - 1 of A to the current device, but for the values. d_col_idx: A's columns, on any device
+ * or the host. The range must have less than 2^31 nonzeros. value_bytes: 4 or 2, of each value that row_range_set_values will
+ * copy. On error nothing is left; row_range_free frees the range. cudaErrorInvalidValue: too many nonzeros. */
+cudaError_t row_range_make(const csr_matrix *A, const int *d_col_idx, int64_t first, int64_t end,
+                           size_t value_bytes, row_range *range);
+
+/* Copies the range's values out of A's, on any device or the host: in row_range.A they are fp32, or 16 bits wide. */
+cudaError_t row_range_set_values(row_range *range, const csr_matrix *A, const void *d_values);
+
+void row_range_free(row_range *range);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
