@@ -1,8 +1,9 @@
 /* Rows cut into ranges of like work, and ranges as matrices of their own (formats/row_ranges.h); how parts of B are
- * dealt, and the loopback that gathers them (exchange/exchange.h). */
+ * dealt, and the loopback that gathers them (exchange/exchange.h); and the order in which their rows arrive. */
 #include "fixture.h"
 
 #include "exchange/exchange.h"
+#include "formats/arrival_order.h"
 #include "formats/row_ranges.h"
 
 #include <limits.h>
@@ -162,6 +163,35 @@ static void a_failing_rank_ends_the_step(void **state)
     exchange_close(e);
 }
 
+/* Whatever V, P and K: chunks hold each row once, at places of their own, chunk by chunk in order of the ranks. */
+static void rows_arrive_once_in_the_order_of_chunks(void **state)
+{
+    (void)state;
+    for (int64_t rows = 0; rows < 40; rows++)
+        for (int ranks = 1; ranks < 6; ranks++)
+            for (int chunks = 1; chunks < 6; chunks++) {
+                const arrival_order o = arrival_order_of(rows, ranks, chunks);
+                int64_t seen = 0, last = -1;
+                for (int k = 0; k < chunks; k++)
+                    for (int q = 0; q < ranks; q++) {
+                        int64_t from, end;
+                        arrival_chunk(&o, q, k, &from, &end);
+                        assert_true(from >= exchange_part(rows, ranks, q));
+                        assert_true(end <= exchange_part(rows, ranks, q + 1));
+                        for (int64_t v = from; v < end; v++, seen++) {
+                            const int64_t place = arrival_place(&o, v);
+                            assert_true(place > last);
+                            assert_int_equal(place / arrival_chunk_rows(&o), k);
+                            last = place;
+                        }
+                    }
+                assert_int_equal(seen, rows);
+                assert_true(last < arrival_rows(&o) || rows == 0);
+            }
+    const arrival_order two = arrival_order_of(16, 2, 2);
+    assert_int_equal(arrival_place(&two, 11), 7);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -172,6 +202,7 @@ int main(void)
         cmocka_unit_test(parts_differ_by_one_row),
         cmocka_unit_test(the_loopback_gathers_pieces_of_any_size),
         cmocka_unit_test(a_failing_rank_ends_the_step),
+        cmocka_unit_test(rows_arrive_once_in_the_order_of_chunks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
