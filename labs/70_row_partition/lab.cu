@@ -5,7 +5,7 @@
  *           where the work before (nonzeros, and 4 for each row) reaches a P-th, 2 P-ths ... of all.
  * Changed   A rank's product is the rule's (labs 15 and 99). New is what it needs of the others: each rank
  *           has 1 / P of B, and gathers the rest before it multiplies; or all have all of B.
- * Run       make lab70 && ./lab70 arxiv 32 --set RANKS=4
+ * Run       make lab70 && ./lab70 arxiv 32 --set RANKS=8
  * Watch     An empty rank takes part in the exchange, too: who calls fewer times than the others hangs them.
  *           Here all ranks share a device (a loopback), so no time is shown.
  * Paper     O. Selvitopi et al.: Distributed-memory parallel algorithms for SpMM, ICS 2021
