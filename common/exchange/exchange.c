@@ -71,20 +71,6 @@ int64_t exchange_part(int64_t count, int ranks, int rank)
     return each * rank + (rank < more ? rank : more);
 }
 
-/* ---- which one ------------------------------------------------------------------------------- */
-
-static exchange *installed;
-
-void exchange_install(exchange *e)
-{
-    installed = e;
-}
-
-exchange *exchange_installed(void)
-{
-    return installed;
-}
-
 void exchange_close(exchange *e)
 {
     if (!e) return;

@@ -6,8 +6,7 @@
  *   loopback   all ranks on the current device, one after the other on the host: copies of the device move
  *              the bytes. For results, plans and checks; it is no measure of any speed
  *
- * Labs 70 and 71 see this interface alone. They take the exchange that the program has installed, and
- * without one they open a loopback. Another kind, with a GPU for each rank, is an exchange_kind more.
+ * Labs 70 and 71 see this interface alone. Another kind, with a GPU for each rank, is an exchange_kind more.
  */
 #ifndef EXCHANGE_EXCHANGE_H
 #define EXCHANGE_EXCHANGE_H
@@ -29,10 +28,6 @@ typedef struct exchange_rank {
     int device;              /* its arrays lie there */
     cudaStream_t work, wire; /* for products, and for what the exchange moves */
     cudaEvent_t idle[2];     /* the last work of both streams: fork and join record it */
-    /* Where the rank's part of B and its rows of C lie, on its device. NULL: inside the arrays that run is
-     * given. A program with several devices sets both. */
-    const float *B;
-    float *C;
 } exchange_rank;
 
 typedef struct exchange exchange;
@@ -77,10 +72,6 @@ cudaError_t exchange_make_streams(exchange *e);
 
 /* Frees the exchange; NULL is allowed. Streams must have no work left. */
 void exchange_close(exchange *e);
-
-/* The exchange that the program's plans use from now on; NULL: each opens a loopback of its own. Borrowed. */
-void exchange_install(exchange *e);
-exchange *exchange_installed(void);
 
 /* Lets both streams of every local rank wait for what `stream` holds so far. */
 cudaError_t exchange_fork(exchange *e, cudaStream_t stream);

@@ -30,7 +30,6 @@ struct rank_part {
 
 struct partition {
     exchange *ranks;
-    bool own_ranks;                             /* the plan opened them, and closes them */
     int64_t first_row[EXCHANGE_MOST_RANKS + 1]; /* of A and C, of each rank */
     rank_part part[EXCHANGE_MOST_RANKS];
 };
@@ -88,7 +87,7 @@ static void release(spmm_plan *plan)
 {
     partition *const state = (partition *)plan->state;
     if (state->ranks) state->ranks->kind->each(state->ranks, release_rank, state);
-    if (state->own_ranks) exchange_close(state->ranks);
+    exchange_close(state->ranks);
     free(state);
     plan->state = NULL;
 }
@@ -99,12 +98,8 @@ static cudaError_t prepare(spmm_plan *plan)
     partition *const state = (partition *)calloc(1, sizeof *state);
     plan->state = state;
     if (!state) return cudaErrorMemoryAllocation;
-    cudaError_t error = cudaSuccess;
-    state->ranks = exchange_installed();
-    state->own_ranks = !state->ranks;
-    if (state->own_ranks) error = exchange_open_loopback(plan->tuning[TUNE_RANKS], &state->ranks);
+    cudaError_t error = exchange_open_loopback(plan->tuning[TUNE_RANKS], &state->ranks);
     if (error == cudaSuccess) {
-        plan->tuning[TUNE_RANKS] = state->ranks->ranks;
         row_ranges_cut(A->row_ptr, A->rows, state->ranks->ranks, state->first_row);
         error = state->ranks->kind->each(state->ranks, prepare_rank, plan);
     }
@@ -134,7 +129,6 @@ static cudaError_t gather(const product *p, exchange_rank *r)
         const int64_t end = exchange_part(p->plan->A.cols, ranks->ranks, q + 1);
         pieces[q] = {p->B + from * row_bytes, (end - from) * row_bytes, from * row_bytes};
     }
-    if (r->B) pieces[r->rank].from = r->B;
     /* BEGIN STUDENT: gather B; products wait until all of it is there */
     CUDA_TRY(ranks->kind->gather(ranks, r, pieces, mine->d_B));
     CUDA_TRY(cudaEventRecord(mine->gathered, r->wire));
@@ -149,7 +143,7 @@ static cudaError_t run_rank(exchange_rank *r, void *context)
     const product *const p = (const product *)context;
     partition *const state = (partition *)p->plan->state;
     const spmm_plan *const local = &state->part[r->rank].local;
-    const void *B = r->B ? (const void *)r->B : p->B;
+    const void *B = p->B;
     cudaError_t error = cudaSuccess;
     if (p->plan->tuning[TUNE_B] == GATHERED) {
         CUDA_TRY(gather(p, r));
@@ -158,7 +152,7 @@ static cudaError_t run_rank(exchange_rank *r, void *context)
     if (!local->nested) return cudaSuccess; /* no rows */
     /* BEGIN STUDENT: multiply into the rank's rows of C */
     const size_t before = state->first_row[r->rank] * p->plan->N * element_bytes(p->plan);
-    void *const C = r->C ? (void *)r->C : p->C + before;
+    void *const C = p->C + before;
     error = p->plan->contender->base.precision == PRECISION_FP32
                 ? spmm_nested_run(local, (const float *)B, (float *)C, r->work)
                 : spmm_nested_run16(local, B, C, r->work);

@@ -33,7 +33,6 @@ struct rank_part {
 
 struct overlap {
     exchange *ranks;
-    bool own_ranks;                             /* the plan opened them, and closes them */
     int64_t first_row[EXCHANGE_MOST_RANKS + 1]; /* of A and C, of each rank */
     arrival_order order;
     rank_part part[EXCHANGE_MOST_RANKS];
@@ -146,7 +145,7 @@ static void release(spmm_plan *plan)
 {
     overlap *const state = (overlap *)plan->state;
     if (state->ranks) state->ranks->kind->each(state->ranks, release_rank, state);
-    if (state->own_ranks) exchange_close(state->ranks);
+    exchange_close(state->ranks);
     free(state);
     plan->state = NULL;
 }
@@ -157,12 +156,9 @@ static cudaError_t prepare(spmm_plan *plan)
     overlap *const state = (overlap *)calloc(1, sizeof *state);
     plan->state = state;
     if (!state) return cudaErrorMemoryAllocation;
-    cudaError_t error = cudaSuccess;
-    state->ranks = exchange_installed();
-    state->own_ranks = !state->ranks;
-    if (state->own_ranks) error = exchange_open_loopback(plan->tuning[TUNE_RANKS], &state->ranks);
+    cudaError_t error = exchange_open_loopback(plan->tuning[TUNE_RANKS], &state->ranks);
     if (error == cudaSuccess) {
-        const int ranks = plan->tuning[TUNE_RANKS] = state->ranks->ranks;
+        const int ranks = state->ranks->ranks;
         row_ranges_cut(A->row_ptr, A->rows, ranks, state->first_row);
         state->order = arrival_order_of(A->cols, ranks, plan->tuning[TUNE_CHUNKS]);
         if (arrival_rows(&state->order) > INT32_MAX) error = cudaErrorNotSupported;
@@ -192,10 +188,7 @@ static cudaError_t gather_chunk(const product *p, exchange_rank *r, int chunk)
     for (int q = 0; q < ranks->ranks; q++) {
         int64_t from, end;
         arrival_chunk(&state->order, q, chunk, &from, &end);
-        const float *home = p->B + from * p->plan->N;
-        if (q == r->rank && r->B)
-            home = r->B + (from - exchange_part(state->order.rows, ranks->ranks, q)) * p->plan->N;
-        pieces[q] = {home, (end - from) * row_bytes,
+        pieces[q] = {p->B + from * p->plan->N, (end - from) * row_bytes,
                      from < end ? arrival_place(&state->order, from) * row_bytes : 0};
     }
     CUDA_TRY(ranks->kind->gather(ranks, r, pieces, mine->d_B));
@@ -220,7 +213,7 @@ static cudaError_t launch_block(const product *p, const exchange_rank *r, int bl
     binned_rows_product b = binned_rows_product_of(mine->blocks, p->plan->N, block);
     if (b.block[NUM_BINS] == 0) return cudaSuccess;
     b.B = mine->d_B;
-    b.C = r->C ? r->C : p->C + state->first_row[r->rank] * p->plan->N;
+    b.C = p->C + state->first_row[r->rank] * p->plan->N;
     for (; b.first_slice < b.num_slices; b.first_slice += MAX_SLICES) {
         const dim3 grid(b.block[NUM_BINS], min(MAX_SLICES, b.num_slices - b.first_slice));
         kernel<<<grid, BLOCK, 0, r->work>>>(b);
