@@ -4,8 +4,8 @@
 APPS := $(notdir $(patsubst %/,%,$(sort $(wildcard apps/*/))))
 APP_PROGRAMS := $(foreach a,$(APPS),$(OUT)/apps/$(a)/$(a))
 
-# The library of plans, which an app may use.
-PLANS := $(call object,$(wildcard common/library/*.c common/library/*.cu))
+# The library of plans, and what programs share that train with it.
+PLANS := $(call object,$(foreach d,library training,$(wildcard common/$(d)/*.c common/$(d)/*.cu)))
 
 .PHONY: apps
 

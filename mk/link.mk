@@ -6,7 +6,7 @@ LAB_MAIN := common/harness/main.c
 LIMITS_MAIN := common/limits/limits.cu
 LABSTAT_MAIN := $(wildcard common/labstat/*.c)
 MAINS := $(LAB_MAIN) $(LIMITS_MAIN) $(LABSTAT_MAIN)
-COMMON_SOURCES := $(filter-out $(MAINS) common/baselines/% common/simt/% common/profiler/% common/grader/% common/library/% common/rows/%,\
+COMMON_SOURCES := $(filter-out $(MAINS) common/baselines/% common/simt/% common/profiler/% common/grader/% common/library/% common/training/% common/rows/%,\
                   $(wildcard common/*/*.c common/*/*.cu)) common/trace/assets.S $(BACKEND_SOURCES)
 COMMON := $(call object,$(COMMON_SOURCES))
 $(OUT)/common/trace/assets.S.o: $(wildcard common/trace/*.css common/trace/*.html common/trace/*.js)

@@ -1,0 +1,358 @@
+#include "training/contest.h"
+
+#include "harness/provenance.h"
+#include "harness/timing.h"
+#include "matrix/files.h"
+#include "results/csv.h"
+#include "results/row.h"
+#include "training/try.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_RESULTS = 32, WARM_STEPS = 5 };
+
+/* One network: what its run has shown. */
+typedef struct result {
+    char name[64], kernels[256];
+    enum status status;
+    verdict verdict;
+    double step_ms, iqr_ms, part_ms[NUM_PARTS]; /* NAN: not timed */
+    outcome outcome;
+} result;
+
+typedef struct contest {
+    const trained_kind *kind;
+    const void *context;
+    const contest_options *o;
+    const device_info *device;
+    cublasHandle_t blas;
+    result results[MAX_RESULTS];
+    int num_results;
+} contest;
+
+/* ---- one network ------------------------------------------------------------------------------- */
+
+/* Times whole steps first. Events between parts cost some time, so that they come in further steps. */
+static enum status time_steps(const contest *c, void *net, double *ms, result *r, error_text *error)
+{
+    const int runs = c->o->runs;
+    cudaEvent_t begin, end;
+    TRY_CUDA(cudaEventCreate(&begin));
+    TRY_CUDA(cudaEventCreate(&end));
+    for (int run = -WARM_STEPS; run < runs; run++) {
+        float took;
+        TRY_CUDA(cudaEventRecord(begin, NULL));
+        TRY(c->kind->step(net, NULL, error));
+        TRY_CUDA(cudaEventRecord(end, NULL));
+        TRY_CUDA(cudaEventSynchronize(end));
+        TRY_CUDA(cudaEventElapsedTime(&took, begin, end));
+        if (run >= 0) ms[run] = took;
+    }
+    TRY_CUDA(cudaEventDestroy(begin));
+    TRY_CUDA(cudaEventDestroy(end));
+    r->step_ms = timing_median(ms, runs); /* which sorts */
+    r->iqr_ms = timing_iqr(ms, runs);
+    return STATUS_OK;
+}
+
+/* The mean of each part. */
+static enum status time_parts(const contest *c, void *net, parts *p, result *r, error_text *error)
+{
+    double sums[NUM_PARTS] = {0};
+    for (int run = 0; run < c->o->runs; run++) {
+        TRY_CUDA(parts_begin(p));
+        TRY(c->kind->step(net, p, error));
+        TRY_CUDA(parts_mark(p, PART_OTHER));
+        TRY_CUDA(parts_add(p, sums));
+    }
+    for (int part = 0; part < NUM_PARTS; part++)
+        r->part_ms[part] = sums[part] / c->o->runs;
+    return STATUS_OK;
+}
+
+static enum status time_network(const contest *c, void *net, result *r, error_text *error)
+{
+    double *ms = malloc(c->o->runs * sizeof *ms);
+    parts *p = calloc(1, sizeof *p);
+    enum status status =
+        ms && p ? STATUS_OK : fail(error, STATUS_MEMORY, "no memory for the times of steps");
+    if (status == STATUS_OK) status = time_steps(c, net, ms, r, error);
+    if (status == STATUS_OK) status = time_parts(c, net, p, r, error);
+    if (p) parts_free(p);
+    free(p);
+    free(ms);
+    return status;
+}
+
+/* A wrong gradient is neither trained with nor timed. */
+static enum status run_network(const contest *c, void *net, bool show, result *r, error_text *error)
+{
+    const amount usual = {1, 0}, close = {4, 20};
+    c->kind->kernel_names(net, r->kernels, sizeof r->kernels);
+    TRY(c->kind->check(net, c->o->check_only ? close : usual, &r->verdict, error));
+    if (!r->verdict.passed)
+        return fail(error, STATUS_WRONG, "wrong gradient: %s is off by %.3g times its bound",
+                    r->verdict.where, r->verdict.worst);
+    if (c->o->check_only) return STATUS_OK;
+    TRY(c->kind->train(net, show, &r->outcome, error));
+    const outcome *t = &r->outcome;
+    if (!isnan(t->first_loss) && !(t->last_loss < t->first_loss))
+        return fail(error, STATUS_WRONG, "the loss did not fall: %.5f, and after training %.5f",
+                    t->first_loss, t->last_loss);
+    return device_keeps_time() ? time_network(c, net, r, error) : STATUS_OK;
+}
+
+static enum status run_and_note(contest *c, const char *name, const linear_kernels *kernels,
+                                error_text *error)
+{
+    if (c->num_results == MAX_RESULTS) return STATUS_OK;
+    const bool is_suite = c->num_results == 0;
+    result *r = &c->results[c->num_results++];
+    void *net = NULL;
+    *r = (result){.step_ms = NAN, .iqr_ms = NAN};
+    r->outcome = (outcome){.first_loss = NAN, .last_loss = NAN, .held_out = NAN};
+    for (int part = 0; part < NUM_PARTS; part++)
+        r->part_ms[part] = NAN;
+    snprintf(r->name, sizeof r->name, "%s", name);
+    r->status = c->kind->create(c->context, kernels, c->blas, &net, error);
+    if (r->status == STATUS_OK) {
+        r->status = run_network(c, net, is_suite, r, error);
+        c->kind->destroy(net);
+    }
+    const bool is_left_out = r->status == STATUS_SKIPPED || r->status == STATUS_MEMORY;
+    return is_left_out && !is_suite ? STATUS_OK : r->status;
+}
+
+/* ---- rivals ------------------------------------------------------------------------------------ */
+
+static const char VENDOR[] = "cuSPARSE", FIRST_CHOICE[] = "cuSPARSE T CSR_DEFAULT";
+
+static bool is_word(const char *rival)
+{
+    return !strcmp(rival, "best") || !strcmp(rival, "default") || !strcmp(rival, "dense") ||
+           !strcmp(rival, "none");
+}
+
+/* The vendor's pipeline that a transposed product belongs to: "cuSPARSE CSC CSR_ALG3" goes with the plain product
+ * "cuSPARSE CSR_ALG3", and with the only SDDMM, preprocessed where the product is. */
+static enum status run_pipeline(contest *c, const char *transposed, error_text *error)
+{
+    char spmm[64];
+    snprintf(spmm, sizeof spmm, "%s %s", VENDOR, strstr(transposed, "CSR_"));
+    const linear_kernels kernels = {.spmm = spmm,
+                                    .transposed = transposed,
+                                    .sddmm = strstr(transposed, "+preprocess")
+                                                 ? "cuSPARSE SDDMM NT+preprocess"
+                                                 : "cuSPARSE SDDMM NT"};
+    return run_and_note(c, transposed, &kernels, error);
+}
+
+static enum status run_rivals(contest *c, error_text *error)
+{
+    const char *rival = c->o->rival, *name;
+    const bool best = !strcmp(rival, "best"), first_choice = !strcmp(rival, "default");
+    if (!is_word(rival)) {
+        const linear_kernels kernels = {.spmm = rival};
+        return run_and_note(c, rival, &kernels, error);
+    }
+    if (best || !strcmp(rival, "dense")) {
+        const linear_kernels dense = {.dense = true};
+        TRY(run_and_note(c, "dense", &dense, error));
+    }
+    for (int i = 0; (name = sparse_kernel_name("transposed_spmm", SPARSE_FP32, i)); i++)
+        if (!strncmp(name, VENDOR, strlen(VENDOR)) &&
+            (best || (first_choice && !strcmp(name, FIRST_CHOICE))))
+            TRY(run_pipeline(c, name, error));
+    return STATUS_OK;
+}
+
+enum status contest_check_options(const contest_options *o, error_text *error)
+{
+    const char *name;
+    bool known = is_word(o->rival);
+    for (int i = 0; !known && (name = sparse_kernel_name("spmm", SPARSE_FP32, i)); i++)
+        known = !strcmp(name, o->rival);
+    if (!known)
+        return fail(error, STATUS_USAGE,
+                    "--vs %s: no such kernel; best, default, dense or none, or an SpMM as roma",
+                    o->rival);
+    return rows_check(o->csv_path, error);
+}
+
+/* ---- showing ----------------------------------------------------------------------------------- */
+
+/* Writes the number, or why there is none. */
+static void print_number(double value, int width)
+{
+    if (isnan(value))
+        printf("%*s", width, device_keeps_time() ? "-" : "n/a (simt)");
+    else
+        printf("%*.4f", width, value);
+}
+
+static double best_of(const contest *c, bool dense)
+{
+    double best = NAN;
+    for (int i = 1; i < c->num_results; i++)
+        if (!strcmp(c->results[i].name, "dense") == dense)
+            best = fmin(best, c->results[i].step_ms); /* of a number and NAN the number */
+    return best;
+}
+
+static void print_parts(const result *r)
+{
+    double sum = 0;
+    for (int part = 0; part < NUM_PARTS; part++)
+        sum += r->part_ms[part];
+    printf("\nparts of the suite's step:");
+    for (int part = 0; part < NUM_PARTS; part++)
+        printf(" %s %.1f %%%s", part_name(part), 100 * r->part_ms[part] / sum,
+               part + 1 < NUM_PARTS ? "," : "\n");
+}
+
+static void print_changes(const result *r)
+{
+    const outcome *t = &r->outcome;
+    if (!t->changes) return;
+    printf("\n%d changes of the pattern", t->changes);
+    if (device_keeps_time())
+        printf(", ms each: choosing %.3f, the pattern to the device %.3f, plans %.3f; "
+               "together %.1f steps",
+               t->select_ms / t->changes, t->cost.upload_ms / t->changes,
+               t->cost.plans_ms / t->changes,
+               (t->select_ms + t->cost.upload_ms + t->cost.plans_ms) / t->changes / r->step_ms);
+    printf("\n");
+}
+
+static void print_table(const contest *c)
+{
+    const result *own = &c->results[0];
+    printf("\n%-34s %-6s %9s %11s %11s  %s\n", "network", "check", "of bound", "step, ms",
+           "last loss", "kernels");
+    for (int i = 0; i < c->num_results; i++) {
+        const result *r = &c->results[i];
+        printf("%-34s ", r->name);
+        if (r->status != STATUS_OK && r->status != STATUS_WRONG) {
+            printf("%s\n", r->status == STATUS_SKIPPED  ? "cannot take this problem"
+                           : r->status == STATUS_MEMORY ? "does not fit in memory"
+                                                        : "failed");
+            continue;
+        }
+        printf("%-6s %9.3f", r->verdict.passed ? "PASS" : "FAIL", r->verdict.worst);
+        print_number(r->step_ms, 12);
+        if (isnan(r->outcome.last_loss))
+            printf("%12s", "-");
+        else
+            printf("%12.5f", r->outcome.last_loss);
+        printf("  %s\n", r->kernels);
+    }
+    if (!device_keeps_time() && !strcmp(c->o->rival, "best"))
+        printf("%-34s n/a (no GPU)\n", VENDOR);
+    print_changes(own);
+    if (isnan(own->step_ms)) return;
+    print_parts(own);
+    if (!isnan(best_of(c, false)))
+        printf("best sparse rival's step over the suite's: %.2f\n",
+               best_of(c, false) / own->step_ms);
+    if (!isnan(best_of(c, true)))
+        printf("the dense step over the suite's: %.2f\n", best_of(c, true) / own->step_ms);
+}
+
+static void print_cell(FILE *out, double value)
+{
+    fputc(',', out);
+    if (!isnan(value)) fprintf(out, "%.7g", value);
+}
+
+static void print_text_cell(FILE *out, const char *text)
+{
+    fputc(',', out);
+    csv_text(out, text);
+}
+
+static const char *status_word(enum status status)
+{
+    return status == STATUS_OK        ? "ok"
+           : status == STATUS_WRONG   ? "wrong"
+           : status == STATUS_MEMORY  ? "oom"
+           : status == STATUS_SKIPPED ? "skip"
+                                      : "error";
+}
+
+static void write_rows(const contest *c, FILE *out)
+{
+    fprintf(out, "schema,app,network,kernels,%s,seed,status,of_bound,step_ms,iqr_ms,runs",
+            c->kind->columns);
+    for (int part = 0; part < NUM_PARTS; part++)
+        fprintf(out, ",%s_ms", part_name(part));
+    fprintf(out, ",first_loss,last_loss,held_out,changes,select_ms,upload_ms,plans_ms,backend,"
+                 "device,driver,toolkit,commit\n");
+    for (int i = 0; i < c->num_results; i++) {
+        const result *r = &c->results[i];
+        const outcome *t = &r->outcome;
+        const bool timed = t->changes && device_keeps_time();
+        fprintf(out, "1,%s", c->kind->app);
+        print_text_cell(out, r->name);
+        print_text_cell(out, r->kernels);
+        fputc(',', out);
+        c->kind->write_columns(c->context, out);
+        fprintf(out, ",%llu,%s", (unsigned long long)c->o->seed, status_word(r->status));
+        print_cell(out, r->verdict.worst);
+        print_cell(out, r->step_ms);
+        print_cell(out, r->iqr_ms);
+        fprintf(out, ",%d", isnan(r->step_ms) ? 0 : c->o->runs);
+        for (int part = 0; part < NUM_PARTS; part++)
+            print_cell(out, r->part_ms[part]);
+        print_cell(out, t->first_loss);
+        print_cell(out, t->last_loss);
+        print_cell(out, t->held_out);
+        fprintf(out, ",%d", t->changes);
+        print_cell(out, timed ? t->select_ms : NAN);
+        print_cell(out, timed ? t->cost.upload_ms : NAN);
+        print_cell(out, timed ? t->cost.plans_ms : NAN);
+        print_text_cell(out, device_backend());
+        print_text_cell(out, c->device->name);
+        print_text_cell(out, c->device->driver);
+        print_text_cell(out, c->device->toolkit);
+        print_text_cell(out, provenance_commit());
+        fputc('\n', out);
+    }
+}
+
+static enum status write_csv(const contest *c, error_text *error)
+{
+    output_file file;
+    if (!c->o->csv_path) return STATUS_OK;
+    if (!strcmp(c->o->csv_path, "-")) {
+        write_rows(c, stdout);
+        return STATUS_OK;
+    }
+    TRY(output_open(&file, c->o->csv_path, error));
+    write_rows(c, file.stream);
+    return output_close(&file, error);
+}
+
+enum status contest_run(const trained_kind *kind, const void *context, const contest_options *o,
+                        const device_info *device, error_text *error)
+{
+    const linear_kernels suite = {0};
+    contest *c = calloc(1, sizeof *c);
+    error_text of_csv;
+    if (!c) return fail(error, STATUS_MEMORY, "no memory for results");
+    *c = (contest){.kind = kind, .context = context, .o = o, .device = device};
+    enum status status = cublasCreate(&c->blas) == CUBLAS_STATUS_SUCCESS
+                             ? run_and_note(c, "suite", &suite, error)
+                             : fail(error, STATUS_RUNTIME, "cublasCreate failed");
+    if (status == STATUS_OK) status = run_rivals(c, error);
+    if (c->num_results) print_table(c);
+    const enum status written = write_csv(c, &of_csv);
+    if (status == STATUS_OK && written != STATUS_OK) {
+        *error = of_csv;
+        status = written;
+    }
+    if (c->blas) cublasDestroy(c->blas);
+    free(c);
+    return status;
+}
