@@ -21,7 +21,8 @@ cudaError_t tanh_backward(int rows, int N, const float *Y, float *dY, cudaStream
 /* sums[i] = the sum of row i of dY. A warp a row. */
 cudaError_t bias_gradient(int rows, int N, const float *dY, float *sums, cudaStream_t stream);
 
-/* Of logits [classes][N] and label[n] below `classes`: loss[n] = the cross entropy of column n over N, and its gradient. */
+/* Cross entropy of logits [classes][N], with label[n] below `classes`: loss[n] is that of column n over N, and `gradient` its
+ * gradient by the logits. */
 cudaError_t columns_loss(int classes, int N, const float *logits, const int *label, float *loss,
                          float *gradient, cudaStream_t stream);
 

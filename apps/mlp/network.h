@@ -8,7 +8,7 @@
 #include "model.h"
 #include "training/contest.h"
 
-/* What a network is made of, and how it trains. */
+/* Everything that a network is made of, and how it trains. */
 typedef struct mlp_problem {
     model m;
     images d;

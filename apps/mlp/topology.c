@@ -12,7 +12,7 @@ typedef struct candidate {
     int64_t place;
 } candidate;
 
-/* What becomes of a place. */
+/* Fates of a place. */
 enum { IS_ZERO, STAYS, GROWS };
 
 typedef struct change {

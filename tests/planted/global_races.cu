@@ -48,6 +48,42 @@ template <bool RIGHT> static void variable_sum(void)
     variable_sum_kernel<RIGHT><<<2, 32>>>(named<float>("C", 32));
 }
 
+/* Values on their way to the transpose, a block a row and a thread a column: all nonzeros of a column go to its first place.
+ * The places must differ. */
+template <bool RIGHT> static __global__ void scatter_kernel(const int *values, int *turned)
+{
+    const int column_begins = threadIdx.x * gridDim.x, place = column_begins + blockIdx.x;
+    const int value = values[blockIdx.x * blockDim.x + threadIdx.x];
+    if (RIGHT)
+        turned[place] = value;
+    else
+        THERE, HERE, turned[column_begins] = value;
+}
+template <bool RIGHT> static void scatter(void)
+{
+    scatter_kernel<RIGHT><<<4, 32>>>(named<int>("values", 128), named<int>("turned", 128));
+}
+
+/* An update that also hands on the transpose: it gathers weights that other blocks update in the same launch. A thread must
+ * scatter the weight that it has itself. */
+template <bool RIGHT>
+static __global__ void update_both_kernel(const int *gradient, int *W, int *turned)
+{
+    const int rows = gridDim.x, cols = blockDim.x, i = blockIdx.x * cols + threadIdx.x;
+    const int updated = W[i] - gradient[i];
+    HERE, W[i] = updated;
+    __syncthreads();
+    if (RIGHT)
+        turned[threadIdx.x * rows + blockIdx.x] = updated;
+    else
+        THERE, turned[i] = W[i % rows * cols + i / rows];
+}
+template <bool RIGHT> static void update_both(void)
+{
+    update_both_kernel<RIGHT>
+        <<<4, 32>>>(named<int>("gradient", 128), named<int>("W", 128), named<int>("turned", 128));
+}
+
 /* The compiler's own atomics are the compiler's: a load and a store make no sum. */
 template <bool RIGHT> static __global__ void compiler_atomics_kernel(int *C)
 {
@@ -261,6 +297,10 @@ void plant_global_races(void)
         {0, 1, 0}, {0, 0, 0});
     BUG(variable_sum, RACECHECK, "race",
         "reads total[0], which thread (0,0,0) of block (0,0,0) writes", {1, 0, 0}, {0, 0, 0});
+    BUG(scatter, RACECHECK, "race",
+        "writes turned[0], which thread (0,0,0) of block (0,0,0) writes", {1, 0, 0}, {0, 0, 0});
+    BUG(update_both, RACECHECK, "race", "writes W[32], which thread (1,0,0) of block (0,0,0) reads",
+        {1, 0, 0}, {0, 0, 0});
     BUG(compiler_atomics, RACECHECK, "race",
         "writes C[0], which thread (0,0,0) of block (0,0,0) writes", {1, 0, 0}, {0, 0, 0});
     BUG(atomic_and_plain, RACECHECK, "race",
