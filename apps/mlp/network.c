@@ -370,6 +370,13 @@ static enum status train(void *made, bool show, outcome *o, error_text *error)
     return status;
 }
 
+/* The first layer's input has no gradient. */
+static linear *turned_layer(void *made, int *times)
+{
+    *times = 1;
+    return ((network *)made)->layers[1];
+}
+
 static void kernel_names(const void *made, char *text, size_t bytes)
 {
     linear_kernel_names(((const network *)made)->layers[0], text, bytes);
@@ -392,5 +399,6 @@ const trained_kind mlp_kind = {
     .check = check,
     .train = train,
     .step = step,
+    .turned_layer = turned_layer,
     .kernel_names = kernel_names,
 };

@@ -229,6 +229,13 @@ static enum status train(void *made, bool show, outcome *o, error_text *error)
     return STATUS_OK;
 }
 
+static linear *turned_layer(void *made, int *times)
+{
+    network *net = made;
+    *times = net->p->r.steps - 1;
+    return net->layer;
+}
+
 static void kernel_names(const void *made, char *text, size_t bytes)
 {
     linear_kernel_names(((const network *)made)->layer, text, bytes);
@@ -257,5 +264,6 @@ const trained_kind rnn_kind = {
     .check = check,
     .train = train,
     .step = step,
+    .turned_layer = turned_layer,
     .kernel_names = kernel_names,
 };

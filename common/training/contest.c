@@ -19,6 +19,7 @@ typedef struct result {
     enum status status;
     verdict verdict;
     double step_ms, iqr_ms, part_ms[NUM_PARTS]; /* NAN: not timed */
+    double move_ms; /* of a step's transposed products: the values' way to the transpose alone */
     outcome outcome;
 } result;
 
@@ -34,8 +35,28 @@ typedef struct contest {
 
 /* ---- one network ------------------------------------------------------------------------------- */
 
-/* Times whole steps first. Events between parts cost some time, so that they come in further steps. */
-static enum status time_steps(const contest *c, void *net, double *ms, result *r, error_text *error)
+/* A step that is timed, whole or in part. */
+typedef struct timed_work {
+    enum status (*run)(const contest *c, void *net, error_text *error);
+    double median_ms, iqr_ms;
+} timed_work;
+
+static enum status whole_step(const contest *c, void *net, error_text *error)
+{
+    return c->kind->step(net, NULL, error);
+}
+
+static enum status values_alone(const contest *c, void *net, error_text *error)
+{
+    int times;
+    linear *layer = c->kind->turned_layer(net, &times);
+    for (int i = 0; i < times; i++)
+        TRY(linear_move_values(layer, error));
+    return STATUS_OK;
+}
+
+static enum status time_work(const contest *c, void *net, timed_work *w, double *ms,
+                             error_text *error)
 {
     const int runs = c->o->runs;
     cudaEvent_t begin, end;
@@ -44,7 +65,7 @@ static enum status time_steps(const contest *c, void *net, double *ms, result *r
     for (int run = -WARM_STEPS; run < runs; run++) {
         float took;
         TRY_CUDA(cudaEventRecord(begin, NULL));
-        TRY(c->kind->step(net, NULL, error));
+        TRY(w->run(c, net, error));
         TRY_CUDA(cudaEventRecord(end, NULL));
         TRY_CUDA(cudaEventSynchronize(end));
         TRY_CUDA(cudaEventElapsedTime(&took, begin, end));
@@ -52,12 +73,25 @@ static enum status time_steps(const contest *c, void *net, double *ms, result *r
     }
     TRY_CUDA(cudaEventDestroy(begin));
     TRY_CUDA(cudaEventDestroy(end));
-    r->step_ms = timing_median(ms, runs); /* which sorts */
-    r->iqr_ms = timing_iqr(ms, runs);
+    w->median_ms = timing_median(ms, runs); /* which sorts */
+    w->iqr_ms = timing_iqr(ms, runs);
     return STATUS_OK;
 }
 
-/* The mean of each part. */
+/* Times whole steps; and the values' way, which cuSPARSE and cuBLAS do not know, of the suite's network alone. */
+static enum status time_steps(const contest *c, void *net, double *ms, result *r, error_text *error)
+{
+    timed_work step = {.run = whole_step}, move = {.run = values_alone};
+    TRY(time_work(c, net, &step, ms, error));
+    r->step_ms = step.median_ms;
+    r->iqr_ms = step.iqr_ms;
+    if (r != &c->results[0]) return STATUS_OK;
+    TRY(time_work(c, net, &move, ms, error));
+    r->move_ms = move.median_ms;
+    return STATUS_OK;
+}
+
+/* The mean of each part. Events between parts cost some time, so that these are further steps. */
 static enum status time_parts(const contest *c, void *net, parts *p, result *r, error_text *error)
 {
     double sums[NUM_PARTS] = {0};
@@ -111,7 +145,7 @@ static enum status run_and_note(contest *c, const char *name, const linear_kerne
     const bool is_suite = c->num_results == 0;
     result *r = &c->results[c->num_results++];
     void *net = NULL;
-    *r = (result){.step_ms = NAN, .iqr_ms = NAN};
+    *r = (result){.step_ms = NAN, .iqr_ms = NAN, .move_ms = NAN};
     r->outcome = (outcome){.first_loss = NAN, .last_loss = NAN, .held_out = NAN};
     for (int part = 0; part < NUM_PARTS; part++)
         r->part_ms[part] = NAN;
@@ -210,6 +244,8 @@ static void print_parts(const result *r)
     for (int part = 0; part < NUM_PARTS; part++)
         printf(" %s %.1f %%%s", part_name(part), 100 * r->part_ms[part] / sum,
                part + 1 < NUM_PARTS ? "," : "\n");
+    printf("the values' way to the transpose alone: %.4f ms, %.1f %% of the step\n", r->move_ms,
+           100 * r->move_ms / r->step_ms);
 }
 
 static void print_changes(const result *r)
@@ -287,8 +323,9 @@ static void write_rows(const contest *c, FILE *out)
             c->kind->columns);
     for (int part = 0; part < NUM_PARTS; part++)
         fprintf(out, ",%s_ms", part_name(part));
-    fprintf(out, ",first_loss,last_loss,held_out,changes,select_ms,upload_ms,plans_ms,backend,"
-                 "device,driver,toolkit,commit\n");
+    fprintf(out,
+            ",move_ms,first_loss,last_loss,held_out,changes,select_ms,upload_ms,plans_ms,backend,"
+            "device,driver,toolkit,commit\n");
     for (int i = 0; i < c->num_results; i++) {
         const result *r = &c->results[i];
         const outcome *t = &r->outcome;
@@ -305,6 +342,7 @@ static void write_rows(const contest *c, FILE *out)
         fprintf(out, ",%d", isnan(r->step_ms) ? 0 : c->o->runs);
         for (int part = 0; part < NUM_PARTS; part++)
             print_cell(out, r->part_ms[part]);
+        print_cell(out, r->move_ms);
         print_cell(out, t->first_loss);
         print_cell(out, t->last_loss);
         print_cell(out, t->held_out);

@@ -34,6 +34,8 @@ typedef struct trained_kind {
     enum status (*train)(void *net, bool show, outcome *o, error_text *error);
     /* Enqueues a step, and marks its parts. */
     enum status (*step)(void *net, parts *p, error_text *error);
+    /* The layer whose transposed product a step runs, and how often. */
+    linear *(*turned_layer)(void *net, int *times);
     void (*kernel_names)(const void *net, char *text, size_t bytes);
 } trained_kind;
 

@@ -51,6 +51,10 @@ enum status linear_update(linear *l, float rate, error_text *error);
 enum status linear_full_gradient(const linear *l, const float *dY, const float *X, float *G,
                                  error_text *error);
 
+/* Brings the values to the order of the transpose and leaves them there, as the transposed product of lab 40 does in each
+ * run: to time that alone. Its first call makes the pattern's transpose. STATUS_SKIPPED: the layer is dense. */
+enum status linear_move_values(linear *l, error_text *error);
+
 /* Replaces the values. Host arrays of nnz numbers in the pattern's order. */
 enum status linear_set_values(linear *l, const float *values, error_text *error);
 /* Waits, and fetches the values or the gradient. */
