@@ -1,6 +1,8 @@
 #include "training/linear.h"
 
 #include "harness/timing.h"
+#include "matrix/stats.h"
+#include "models/in_place.h"
 #include "training/linear_kernels.h"
 #include "training/try.h"
 
@@ -47,11 +49,22 @@ static enum status upload_places(linear *l, const csr_matrix *A, error_text *err
     return cuda == cudaSuccess ? STATUS_OK : device_fail(cuda, "the places of weights", error);
 }
 
-static enum status make_plans(linear *l, error_text *error)
+/* The weights are new in each step: a kernel with an own copy of them would make that anew, too. */
+static enum status find_in_place(const linear *l, const csr_matrix *A, const char **name,
+                                 error_text *error)
+{
+    row_stats stats;
+    TRY(row_stats_compute(A, &stats, error));
+    *name = IN_PLACE[in_place_fastest(&stats, l->N)];
+    return STATUS_OK;
+}
+
+static enum status make_plans(linear *l, const csr_matrix *A, error_text *error)
 {
     const linear_kernels *k = &l->kernels;
     sparse_request product = {
         .operation = "spmm", .kernel = k->spmm, .width = l->N, .values = l->W};
+    if (!k->spmm) TRY(find_in_place(l, A, &product.kernel, error));
     TRY_PLAN(sparse_plan_create(l->matrix, &product, &l->forward));
     product.operation = "transposed_spmm";
     product.kernel = k->transposed;
@@ -80,7 +93,7 @@ static enum status take_pattern(linear *l, const csr_matrix *A, const float *val
         TRY_PLAN(sparse_matrix_create(A->rows, A->cols, A->row_ptr, A->col_idx, &l->matrix));
     TRY(look(&uploaded, error));
     TRY(linear_set_values(l, values, error));
-    if (!l->kernels.dense) TRY(make_plans(l, error));
+    if (!l->kernels.dense) TRY(make_plans(l, A, error));
     TRY(look(&end, error));
     if (cost) *cost = (pattern_cost){uploaded - begin, end - uploaded};
     return STATUS_OK;

@@ -15,7 +15,7 @@
 #include <cublas_v2.h>
 #include <stdbool.h>
 
-/* Kernels of a layer by name; NULL is the choice of the suite's rule. */
+/* Kernels of a layer by name. NULL is the choice of the suite's rule: of SpMM, among those that read values in place. */
 typedef struct linear_kernels {
     const char *spmm, *transposed, *sddmm;
     bool dense; /* cuBLAS, whatever the names */
