@@ -47,7 +47,7 @@ $(OUT)/%.cu.o: %.cu $(OUT)/settings
 	@mkdir -p $(@D)
 	$(call say,NVCC,$<)
 	$(Q)$(NVCC) $(NVCCFLAGS_ALL) $(NVCCFLAGS) -MMD -MP -c $< -o $@
-# What a GPU runs of a file, less optimised where this nvcc can: it is never run, and takes a third of the time.
+# Device code of a file, less optimised where this nvcc can: it is never run, and takes a third of the time.
 FAST_COMPILE = $(eval FAST_COMPILE := $(if $(findstring Ofast-compile,$(shell $(NVCC) --help)),-Ofc=max))$(FAST_COMPILE)
 $(OUT)/%.fatbin: %.cu $(OUT)/settings
 	@mkdir -p $(@D)

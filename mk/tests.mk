@@ -44,6 +44,6 @@ $(OUT)/traced/tests/cli/faulty: $(call object,$(LAB_MAIN)) $(call traced,$(call 
                                 $(TRACED_COMMON)
 	$(link)
 
-# Whether all device code builds for some architectures: make BACKEND=cuda ARCH='75 80 120' device-code
+# Device code of all labs, for the architectures given: make BACKEND=cuda ARCH='75 80 120' device-code
 .PHONY: device-code
 device-code: $(patsubst %,$(OUT)/%,$(addsuffix .fatbin,$(basename $(shell find labs apps common -name '*.cu'))))

@@ -3,7 +3,8 @@
  * shape at every awkward width, judged by the harness's own checks. One TAP test per lab and shape.
  *
  * A setting of the tunables is tried at three widths, the lab's own choice at all of them, on the largest
- * matrix at fewer. Of a lab with many settings those are tried that differ from its choice in one tunable.
+ * matrix at fewer; in bf16 both at fewer, where fp16 has them. Of a lab with many settings those are tried that
+ * differ from its choice in one tunable.
  *
  *     matrix [LAB] [quick|all] [K/N]      that lab alone; fewer widths and settings, or all settings; of the shapes
  *                                         every N-th, from number K on
@@ -160,12 +161,31 @@ static bool is_tested(const contender *c)
     return c->lab && (!only_lab || c->lab == only_lab) && !is_a_stub(c);
 }
 
+/* Whether the lab has the same in fp16: one template, whose loads are as wide. What only bf16 has, its conversions and
+ * instructions, shows at any width. */
+static bool is_twin(const contender *c)
+{
+    if (c->precision != PRECISION_BF16) return false;
+    for (const contender *d = contenders(); d; d = d->next)
+        if (d->lab == c->lab && d->operation == c->operation && d->precision == PRECISION_FP16)
+            return true;
+    return false;
+}
+
+static bool is_quick(int width)
+{
+    for (int i = 0; i < COUNT(QUICK_WIDTHS); i++)
+        if (width == QUICK_WIDTHS[i]) return true;
+    return false;
+}
+
 /* One column and the even ones of the swept widths are enough for variants: between them they have all
- * vectors. */
+ * vectors. Twins are tried at the widths of the quick matrix, and swept at those that whole vectors fill. */
 static bool is_tried(const contender *c, int N, bool sweep)
 {
     const bool is_variant = c->lab >= FIRST_VARIANT;
-    return !is_variant || (sweep ? N % 2 == 0 : N == 1);
+    if (is_variant) return sweep ? N % 2 == 0 : N == 1;
+    return !is_twin(c) || (sweep ? N % 8 == 0 : is_quick(N));
 }
 
 /* Problems so far: each gets other knobs, where its operation has any. */
@@ -190,7 +210,7 @@ static bool is_left_out(const problem *p, uint64_t number)
 static void evaluate_precision(const csr_matrix *A, const device_info *device, const operation *op,
                                int width, bool sweep, enum precision precision, failure *failures)
 {
-    const int most = op->most_width;
+    const int most = op->most_width, asked = width;
     if (most && width > most) {
         if (!sweep) return;
         width = (width - 1) % most + 1;
@@ -208,7 +228,7 @@ static void evaluate_precision(const csr_matrix *A, const device_info *device, c
     for (const contender *c = contenders(); c; c = c->next) {
         if (!is_tested(c)) continue;
         failure *f = &failures[i++];
-        if (c->operation != op || c->precision != precision || !is_tried(c, width, sweep)) continue;
+        if (c->operation != op || c->precision != precision || !is_tried(c, asked, sweep)) continue;
         if (status != STATUS_OK) {
             f->any = true;
             snprintf(f->text, sizeof f->text, "%s=%d: %.400s", op->width, width, error.text);
