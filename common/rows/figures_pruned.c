@@ -376,14 +376,27 @@ void figure_storage(figure *g)
                          "independently of each other");
 }
 
+/* Whether a matrix is made of a recipe of weights, and no graph. */
+static bool is_of_weights(row_of r)
+{
+    return starts_with(get(r, "dataset"), "llm.") || starts_with(get(r, "dataset"), "weights:");
+}
+
 /* Says which matrix it is: a graph's name, or shape and zeros of weights. */
 static const char *label_of_matrix(row_of r)
 {
-    if (strcmp(get(r, "origin"), "generated") != 0) return get(r, "dataset");
+    if (!is_of_weights(r)) return get(r, "dataset");
     const double cells = number(r, "rows") * number(r, "cols");
     return text("%s x %s: %.0f %%%s", get(r, "rows"), get(r, "cols"),
                 100 - 100 * number(r, "nnz") / cells,
                 strstr(get(r, "dataset"), "two_four") ? ", 2:4" : "");
+}
+
+/* Whether the figure has it: what an encoder took, of values as wide as graphs or weights have them. */
+static bool is_shown(row_of r)
+{
+    return *get(r, "bytes") && strcmp(get(r, "format"), "CSR") != 0 &&
+           !strcmp(get(r, "value_bits"), is_of_weights(r) ? "16" : "32");
 }
 
 /* Bytes of matrices in each format over those of CSR, counted by the encoders: graphs with 32-bit values, then what formats of
@@ -394,17 +407,26 @@ void figure_formats(figure *g)
     if (!is_readable(path)) refuse(STATUS_DATASET, "no %s", path);
     const table *t = table_read(path);
     if (!t->count) refuse(STATUS_DATASET, "no rows of any kind in %s", path);
-    names matrices[2] = {{0}};
-    for (long row = 0; row < t->count; row++) {
-        const row_of r = {t, row};
-        const bool wide = !strcmp(get(r, "value_bits"), "32");
-        const bool is_graph = strcmp(get(r, "origin"), "generated") != 0;
-        if (!*get(r, "bytes") || !strcmp(get(r, "format"), "CSR") || wide != is_graph) continue;
-        const char *panel = wide ? "graphs" : "weights", *dataset = get(r, "dataset");
-        const bool is_new = names_find(&matrices[wide], dataset) == NONE;
-        const long place = names_add(&matrices[wide], dataset);
-        if (is_new) fprintf(out, "graph\t%s\t%ld\t%s\n", panel, place, label_of_matrix(r));
-        print_point(panel, get(r, "format"), text("%ld", place), number(r, "over_csr"));
+    for (int weights = 0; weights < 2; weights++) {
+        const char *panel = weights ? "weights" : "graphs";
+        names matrices = {0}, formats = {0};
+        for (long row = 0; row < t->count; row++) {
+            const row_of r = {t, row};
+            if (is_of_weights(r) != weights || !is_shown(r)) continue;
+            const bool is_new = names_find(&matrices, get(r, "dataset")) == NONE;
+            const long place = names_add(&matrices, get(r, "dataset"));
+            if (is_new) fprintf(out, "graph\t%s\t%ld\t%s\n", panel, place, label_of_matrix(r));
+            names_add(&formats, get(r, "format"));
+        }
+        for (long f = 0; f < formats.count; f++)
+            for (long row = 0; row < t->count; row++) {
+                const row_of r = {t, row};
+                if (is_of_weights(r) != weights || !is_shown(r)) continue;
+                if (strcmp(get(r, "format"), formats.name[f])) continue;
+                print_point(panel, get(r, "format"),
+                            text("%ld", names_find(&matrices, get(r, "dataset"))),
+                            number(r, "over_csr"));
+            }
     }
     names_add(&g->notes, "counted by the encoders (labstat --formats), nothing measured; graphs "
                          "are stand-ins where their "
