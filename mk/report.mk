@@ -56,7 +56,7 @@ storage: $(OUT)/labstat ## Write what formats for pruned weights take, by formul
 FORMATS_OF = set:graphs $(foreach z,4 5 6 7,llm.8192x8192-random-0.$(z)) \
               $(foreach z,8 9 95 98,weights:rows=4096$(comma)cols=4096$(comma)sparsity=0.$(z)) \
               weights:rows=4096$(comma)cols=4096$(comma)kind=two_four
-formats: $(OUT)/labstat $(ROWS_PROGRAM) ## Count what every graph and pruned weights take in each format (minutes): docs/formats.md
+formats: $(OUT)/labstat $(ROWS_PROGRAM) ## Count what every graph and pruned weights take in each format (half an hour): docs/formats.md
 	$(Q)$< --formats $(FORMATS_OF) --csv report/formats.csv
 	$(call write,formats-table,$(ROWS_PROGRAM) formats report/formats.csv)
 
