@@ -107,13 +107,14 @@ static __global__ void wgmma_mutant_kernel(const __grid_constant__ wgmma_args a)
     ring_turn turn = {0, 0};
     for (int step = a.start[blockIdx.x]; step < a.start[blockIdx.x + 1]; step++) {
         multiply_add<BUG, ACROSS>(w, turn, sum);
-        if (BUG != WGMMA_SUMS_READ_EARLY) continue;
-        for (int i = 0; i < 32; i++) /* of the step before, if that */
-            kept[i / 4][i % 4] = sum[i / 4][i % 4];
-        wgmma_wait(sum);
-        __syncwarp();
-        if (lane == 0) mbarrier_arrive(&w.empty[turn.number]);
-        turn.advance(STAGES);
+        if (BUG == WGMMA_SUMS_READ_EARLY) {
+            for (int i = 0; i < 32; i++) /* of the step before, if that */
+                kept[i / 4][i % 4] = sum[i / 4][i % 4];
+            wgmma_wait(sum);
+            __syncwarp();
+            if (lane == 0) mbarrier_arrive(&w.empty[turn.number]);
+            turn.advance(STAGES);
+        }
     }
     for (int i = 0; i < 32; i++) {
         const int r = warp_id() * 16 + lane / 4 + i % 4 / 2 * 8,
