@@ -111,8 +111,9 @@ static void compare_row(const reference *ref, int64_t row, const float *got, con
 {
     const problem *p = ref->problem;
     const output *o = &p->outputs[c->which];
-    const double factor = ref->bound_factor > 0 ? ref->bound_factor : 1;
     const int64_t nonzeros = p->operation->row_length(p, row);
+    const double factor = (ref->bound_factor > 0 ? ref->bound_factor : 1) +
+                          ref->product_rounding / ((double)nonzeros + 4);
     const int64_t first = output_first(o, row), length = output_length(o, row);
     int64_t bad_before = c->bad;
     for (int64_t j = 0; j < length; j++) {

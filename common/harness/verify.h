@@ -14,7 +14,8 @@ typedef struct reference {
         double *value; /* an element each, in the output's order; or NULL: recompute */
         float *bound;  /* the same, rounded up */
     } outputs[MAX_OUTPUTS];
-    double bound_factor; /* errors may be this many times the bound; 0: 1 */
+    double bound_factor;     /* errors may be this many times the bound; 0: 1 */
+    double product_rounding; /* beside n + 4, in units of u: see contender */
 } reference;
 
 enum { SHOWN_ERRORS = 5 };

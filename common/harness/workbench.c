@@ -455,6 +455,7 @@ void workbench_evaluate(workbench *w, const contender *c, const int *tuning, out
     (void)cudaGetLastError(); /* what an earlier contender left behind is not this one's */
     if (!can_run(w, c, out)) return;
     w->reference.bound_factor = c->bound_factor;
+    w->reference.product_rounding = c->product_rounding ? c->product_rounding(tuning) : 0;
     bool right = prepare(&t, c) && (!w->options->check || check_first_run(&t)) &&
                  check_later_runs(&t, c) && check_probe(&t, c, tuning);
     if (t.instance) {
@@ -553,6 +554,7 @@ bool workbench_inspect(workbench *w, const contender *c, const int *tuning, outc
     (void)cudaGetLastError();
     if (!can_run(w, c, out)) return true;
     w->reference.bound_factor = c->bound_factor;
+    w->reference.product_rounding = c->product_rounding ? c->product_rounding(tuning) : 0;
     all->reset();
     name_arrays(w, all);
     bool right = prepare_traced(&t, c, all) && run_traced(&t, all);

@@ -1,0 +1,337 @@
+/*
+ * Lab 22 - block-row partition: tensor cores for matrices none of whose blocks is dense.
+ *
+ * Idea      A window of 16 rows, its nonzeros sorted by column and cut into runs of eight: a run is the 16 x 8 operand of
+ *           an mma with one nonzero a column. All runs are alike, however sparse A is (formats/row_windows.h).
+ * Changed   Lab 21 has a bit for each element of a panel; here a nonzero has a key, and CSR's 8 bytes. B goes to registers,
+ *           not to shared memory: hardly a row of B is used twice in a window.
+ * Run       make lab22 && ./lab22 market 32
+ * Watch     1 of 16 multiplications is of a nonzero, and it does not matter: the bytes of B are those of lab 11.
+ * Paper     BRP-SpMM, IPDPS 2025
+ */
+#include "product.cuh"
+
+#include "device/argsort.h"
+#include "device/cuda_try.h"
+#include "device/facts.h"
+#include "device/parallel_for.cuh"
+#include "device/partial_sums.h"
+#include "formats/row_order.h"
+#include "ops/spmm.h"
+
+#include <stdlib.h>
+
+#include <algorithm>
+
+/* Positions in spmm_plan.tuning. */
+enum {
+    TUNE_PRODUCT,
+    TUNE_WIDTH,
+    TUNE_DEPTH,
+    TUNE_LONGEST,
+    TUNE_RESIDUAL,
+    TUNE_ORDER,
+    TUNE_ATOMICS,
+    TUNE_HOST
+};
+
+enum { FP32, TF32 };
+static const char *const PRODUCTS_BY_NAME[] = {"fp32", "tf32"};
+
+enum { AS_THEY_COME, BY_LENGTH, BY_FIRST_COLUMN };
+
+enum { NO_ATOMICS, ONCE_AN_ITEM, AFTER_EVERY_GROUP, AFTER_EVERY_RUN };
+
+/* Rows with fewer nonzeros are too short for three products: those are off by up to 28 u, of the n + 4 that a row of n
+ * may be (u = 2^-24). CUDA cores take them. */
+constexpr int SHORT_ROW = 32;
+
+/* Rows of B that are on their way at once, 2 Q DEPTH loads a lane: more would need all registers. */
+constexpr int MOST_IN_FLIGHT = 8; /* Q DEPTH */
+
+template <bool EXACT, int Q, int DEPTH, int V, bool FLUSH>
+static __global__ void __launch_bounds__(BLOCK, BLOCKS_PER_SM<EXACT, Q, DEPTH>)
+    spmm_block_row_partition_kernel(const __grid_constant__ windows_product p)
+{
+    const int slice = blockIdx.x / p.item_blocks;
+    const int item = (int)blockIdx.x % p.item_blocks * WARPS + (int)threadIdx.x / WARP_SIZE;
+    if (item >= p.w.items) return;
+    item_product<EXACT, Q, V> own(p, item, slice);
+    own.template multiply<DEPTH, FLUSH>();
+    if (FLUSH) return;
+    if (own.m.shared < 0)
+        own.store();
+    else if (p.atomics)
+        own.for_each_four([](float *c, const float(&x)[4], int inside) {
+            for (int j = 0; j < inside; j++)
+                atomicAdd(c + j, x[j]);
+        });
+    else
+        own.share();
+}
+
+/* The residual, after the other kernel: eight lanes a row and 32 columns; V columns a load. */
+template <int V>
+static __global__ void __launch_bounds__(BLOCK)
+    spmm_block_row_residual_kernel(const __grid_constant__ windows_product p, int row_blocks)
+{
+    constexpr int LANES = 8, K = 4 / V, IN_FLIGHT = 4;
+    const int i = (int)blockIdx.x % row_blocks * (BLOCK / LANES) + (int)threadIdx.x / LANES;
+    const int column0 = (int)blockIdx.x / row_blocks * BAND + (int)threadIdx.x % LANES * V;
+    if (i >= p.w.rest_rows) return;
+    const int marked = p.w.d_rest_row[i], row = marked & ~RESIDUAL_ADDS;
+    const int begin = p.w.d_rest_start[i], end = p.w.d_rest_start[i + 1];
+    float sum[K][V] = {};
+    float *const out = p.C + (size_t)row * p.N;
+    if (marked & RESIDUAL_ADDS)
+#pragma unroll
+        for (int k = 0; k < K; k++)
+            load_vector_plain(sum[k], out + min(column0 + k * LANES * V, p.N - V));
+    /* BEGIN STUDENT: add the row's nonzeros to its sums, IN_FLIGHT rows of B at once */
+    for (int first = begin; first < end; first += IN_FLIGHT) {
+        float b[IN_FLIGHT][K][V], value[IN_FLIGHT];
+#pragma unroll
+        for (int d = 0; d < IN_FLIGHT; d++) {
+            if (first + d >= end) continue;
+            const float *const from = p.B + (size_t)p.w.d_rest_column[first + d] * p.N;
+            value[d] = p.w.d_rest_value[first + d];
+#pragma unroll
+            for (int k = 0; k < K; k++)
+                load_vector(b[d][k], from + min(column0 + k * LANES * V, p.N - V));
+        }
+#pragma unroll
+        for (int d = 0; d < IN_FLIGHT; d++) {
+            if (first + d >= end) continue;
+#pragma unroll
+            for (int k = 0; k < K; k++)
+#pragma unroll
+                for (int v = 0; v < V; v++)
+                    sum[k][v] += value[d] * b[d][k][v];
+        }
+    }
+    /* END STUDENT */
+#pragma unroll
+    for (int k = 0; k < K; k++)
+        if (column0 + k * LANES * V < p.N)
+            store_vector_streaming(out + column0 + k * LANES * V, sum[k]);
+}
+
+using windows_kernel = void(windows_product);
+
+template <bool EXACT, int Q, bool FLUSH> static windows_kernel *pick_depth(int depth)
+{
+    constexpr int MOST = std::min(4, MOST_IN_FLIGHT / Q);
+    if (depth == 1) return spmm_block_row_partition_kernel<EXACT, Q, 1, 4, FLUSH>;
+    if (depth == 2) return spmm_block_row_partition_kernel<EXACT, Q, 2, 4, FLUSH>;
+    return spmm_block_row_partition_kernel<EXACT, Q, MOST, 4, FLUSH>;
+}
+
+/* The kernel of these settings, as settle leaves them. */
+template <bool EXACT> static windows_kernel *pick(int N, const int *set)
+{
+    const bool flush = set[TUNE_ATOMICS] >= AFTER_EVERY_GROUP;
+    const int width = set[TUNE_WIDTH], depth = set[TUNE_DEPTH];
+    if (N % 4)
+        return flush ? spmm_block_row_partition_kernel<EXACT, 1, 1, 1, true>
+                     : spmm_block_row_partition_kernel<EXACT, 1, 1, 1, false>;
+    if (flush) return pick_depth<EXACT, 1, true>(depth);
+    return width == 32   ? pick_depth<EXACT, 1, false>(depth)
+           : width == 64 ? pick_depth<EXACT, 2, false>(depth)
+                         : pick_depth<EXACT, 4, false>(depth);
+}
+
+/* ---- plans ------------------------------------------------------------------------------------ */
+
+/* plan->state. */
+typedef struct windows_state {
+    row_windows *windows;
+    partial_sums partial;
+} windows_state;
+
+static void release(spmm_plan *plan)
+{
+    windows_state *own = (windows_state *)plan->state;
+    row_windows_free(own->windows);
+    partial_sums_free(&own->partial);
+    free(own);
+}
+
+struct take_first_columns {
+    const int *row_ptr, *col_idx;
+    int cols, *key;
+
+    __device__ void operator()(int64_t row) const
+    {
+        key[row] = row_ptr[row] < row_ptr[row + 1] ? col_idx[row_ptr[row]] : cols;
+    }
+};
+
+/* The order of rows that is asked for, in a new array, or none. */
+static cudaError_t order_rows(const spmm_matrix *A, int kind, int **d_order)
+{
+    int *d_key = NULL;
+    cudaError_t error = cudaSuccess;
+    *d_order = NULL;
+    if (kind == BY_LENGTH) return row_order_make(A, 0, d_order);
+    if (kind == AS_THEY_COME || A->rows == 0) return cudaSuccess;
+    CUDA_TRY_GOTO(error, done, cudaMalloc((void **)&d_key, A->rows * sizeof(int)));
+    CUDA_TRY_GOTO(error, done, cudaMalloc((void **)d_order, A->rows * sizeof(int)));
+    CUDA_TRY_GOTO(error, done,
+                  device_parallel_for(
+                      A->rows, take_first_columns{A->d_row_ptr, A->d_col_idx, A->cols, d_key}, 0));
+    CUDA_TRY_GOTO(error, done, device_identity(*d_order, A->rows, 0));
+    CUDA_TRY_GOTO(error, done, device_argsort(d_key, A->cols, *d_order, A->rows, 0));
+done:
+    cudaFree(d_key);
+    return error;
+}
+
+/* Replaces settings that no kernel has. Loads of four columns want an N that is a multiple of four. */
+static void settle(const spmm_plan *plan, int *set)
+{
+    const bool scalar = plan->N % 4 != 0;
+    if (scalar || set[TUNE_ATOMICS] >= AFTER_EVERY_GROUP) set[TUNE_WIDTH] = BAND;
+    if (scalar || set[TUNE_ATOMICS] == AFTER_EVERY_RUN) set[TUNE_DEPTH] = 1;
+    set[TUNE_DEPTH] = std::min(set[TUNE_DEPTH], MOST_IN_FLIGHT / (set[TUNE_WIDTH] / BAND));
+}
+
+static cudaError_t prepare_state(spmm_plan *plan, windows_state *own)
+{
+    const int *const set = plan->tuning;
+    const row_windows_shape shape = {.residual = set[TUNE_RESIDUAL] != 0,
+                                     .short_row = set[TUNE_PRODUCT] == FP32 ? SHORT_ROW : 0,
+                                     .longest = set[TUNE_LONGEST],
+                                     .where = set[TUNE_HOST] ? ON_HOST : ON_DEVICE};
+    int *d_order = NULL;
+    cudaError_t error = cudaSuccess;
+    if (!plan->d_row_order) error = order_rows(&plan->A, set[TUNE_ORDER], &d_order);
+    if (error == cudaSuccess)
+        error = row_windows_build(&plan->A, d_order ? d_order : plan->d_row_order, &shape,
+                                  &own->windows);
+    cudaFree(d_order);
+    CUDA_TRY(error);
+    const size_t slices = (plan->N + set[TUNE_WIDTH] - 1) / set[TUNE_WIDTH];
+    const size_t floats = (size_t)WINDOW_ROWS * set[TUNE_WIDTH];
+    if (set[TUNE_ATOMICS] || own->windows->shared == 0) return cudaSuccess;
+    return partial_sums_make(own->windows->parts * slices * floats, own->windows->shared * slices,
+                             &own->partial);
+}
+
+static cudaError_t prepare(spmm_plan *plan)
+{
+    if (plan->A.cols > MAX_WINDOW_COLUMNS) return cudaErrorNotSupported;
+    settle(plan, plan->tuning);
+    plan->state = calloc(1, sizeof(windows_state));
+    if (!plan->state) return cudaErrorMemoryAllocation;
+    const cudaError_t error = prepare_state(plan, (windows_state *)plan->state);
+    if (error != cudaSuccess) release(plan);
+    return error;
+}
+
+static cudaError_t update_values(spmm_plan *plan)
+{
+    return row_windows_update_values(&plan->A, ((windows_state *)plan->state)->windows);
+}
+
+static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStream_t stream)
+{
+    const windows_state *own = (const windows_state *)plan->state;
+    const int *const set = plan->tuning;
+    const int N = plan->N, atomics = set[TUNE_ATOMICS];
+    const row_windows *w = own->windows;
+    const windows_product p = {.w = *w,
+                               .N = N,
+                               .item_blocks = (w->items + WARPS - 1) / WARPS,
+                               .atomics = atomics != NO_ATOMICS,
+                               .B = B,
+                               .C = C,
+                               .d_partial = own->partial.d_sums,
+                               .d_arrived = own->partial.d_arrived};
+    if (p.atomics) CUDA_TRY(cudaMemsetAsync(C, 0, (size_t)plan->A.rows * N * sizeof *C, stream));
+    if (w->items > 0) {
+        const int slices = (N + set[TUNE_WIDTH] - 1) / set[TUNE_WIDTH];
+        windows_kernel *const kernel =
+            set[TUNE_PRODUCT] == TF32 ? pick<false>(N, set) : pick<true>(N, set);
+        kernel<<<p.item_blocks * slices, BLOCK, 0, stream>>>(p);
+        CUDA_TRY(cudaGetLastError());
+    }
+    if (w->rest_rows > 0) {
+        const int row_blocks = (w->rest_rows + BLOCK / 8 - 1) / (BLOCK / 8);
+        const int slices = (N + BAND - 1) / BAND;
+        auto *const kernel =
+            N % 4 ? spmm_block_row_residual_kernel<1> : spmm_block_row_residual_kernel<4>;
+        kernel<<<row_blocks * slices, BLOCK, 0, stream>>>(p, row_blocks);
+    }
+    return cudaGetLastError();
+}
+
+static size_t format_bytes(const spmm_plan *plan)
+{
+    return row_windows_bytes(((const windows_state *)plan->state)->windows);
+}
+
+/* ---- the contenders --------------------------------------------------------------------------- */
+
+/* The longest item: a warp of each SM's 32 has work then, once at least where there is enough. Wide slices where C has
+ * them: a row's 256 bytes at once. */
+static void choose(const row_stats *stats, int N, int *tuning)
+{
+    const int64_t warps = (int64_t)std::max(device_facts_get()->sms, 1) * 32;
+    const int64_t runs = stats->nnz / RUN / warps;
+    tuning[TUNE_WIDTH] = N > BAND ? 2 * BAND : BAND;
+    tuning[TUNE_LONGEST] = 32;
+    while (tuning[TUNE_LONGEST] < 256 && tuning[TUNE_LONGEST] < runs)
+        tuning[TUNE_LONGEST] *= 2;
+}
+
+static const char *unsuited(const problem *p)
+{
+    return p->A->cols > MAX_WINDOW_COLUMNS ? "a key holds columns below 2^28" : NULL;
+}
+
+/* Rounding to tf32 (11 bits) makes each of two factors wrong by 2^-11 of itself at most: their product by 2^-10 and
+ * 2^-22, in units of 2^-24. */
+static double product_rounding(const int *tuning)
+{
+    return tuning[TUNE_PRODUCT] == TF32 ? 0x1p14 + 4 : 0;
+}
+
+static spmm_contender lab22 = {
+    .base = {.lab = 22,
+             .after = 21,
+             .name = "block_row_partition",
+             .summary = "runs of 8 nonzeros on tensor cores, whatever the pattern",
+             .min_compute_capability = 80,
+             .unit = UNIT_TENSOR_CORES,
+             .product_rounding = product_rounding,
+             .unsuited = unsuited,
+             .tunables = {{"PRODUCT",
+                           "tf32: factors of 11 bits; fp32: three such products",
+                           {FP32, TF32},
+                           2,
+                           FP32,
+                           true,
+                           PRODUCTS_BY_NAME},
+                          {"WIDTH", "columns of C a warp takes", {32, 64, 128}, 3, 32},
+                          {"DEPTH", "runs whose rows of B are loaded at once", {1, 2, 4}, 3, 2},
+                          {"LONGEST", "runs a warp takes", {8, 16, 32, 64, 128, 256}, 6, 32},
+                          {"RESIDUAL", "1: CUDA cores take what windows have left", {0, 1}, 2, 0},
+                          {"ORDER",
+                           "rows: as they come, by length, by first column",
+                           {AS_THEY_COME, BY_LENGTH, BY_FIRST_COLUMN},
+                           3,
+                           AS_THEY_COME},
+                          {"ATOMICS",
+                           "0: none; once an item, every DEPTH runs, every run",
+                           {NO_ATOMICS, ONCE_AN_ITEM, AFTER_EVERY_GROUP, AFTER_EVERY_RUN},
+                           4,
+                           NO_ATOMICS},
+                          {"HOST", "1: build the format on the host", {0, 1}, 2, 0, true}}},
+    .choose = choose,
+    .prepare = prepare,
+    .run = run,
+    .update_values = update_values,
+    .format_bytes = format_bytes,
+    .release = release,
+};
+SPMM_REGISTER(lab22)
