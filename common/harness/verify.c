@@ -104,6 +104,15 @@ static void comparison_init(comparison *c, int which)
                       .longest_good = -1};
 }
 
+/* By how much an error may be larger than the bound of a sum of n products. A product that is off by R u |ab| makes the
+ * sum wrong by R u sum |ab| at most, and, B being random, hardly ever by more than 6 R u sqrt(sum (ab)^2). The bound is
+ * no less than u (n + 4) sum |ab|, or than 6 u sqrt(n sum (ab)^2) (ops/rounding.c): R / sqrt(n) of either is enough. */
+static double tolerated(const reference *ref, double n)
+{
+    const double factor = ref->bound_factor > 0 ? ref->bound_factor : 1;
+    return n > 0 ? factor + ref->product_rounding / sqrt(n) : factor;
+}
+
 /* Compares one row of an output and adds it to the counts of the calling thread; sets bad_place[j] where
  * the element at place j is wrong. */
 static void compare_row(const reference *ref, int64_t row, const float *got, const double *want,
@@ -112,8 +121,7 @@ static void compare_row(const reference *ref, int64_t row, const float *got, con
     const problem *p = ref->problem;
     const output *o = &p->outputs[c->which];
     const int64_t nonzeros = p->operation->row_length(p, row);
-    const double factor = (ref->bound_factor > 0 ? ref->bound_factor : 1) +
-                          ref->product_rounding / ((double)nonzeros + 4);
+    const double factor = tolerated(ref, (double)nonzeros);
     const int64_t first = output_first(o, row), length = output_length(o, row);
     int64_t bad_before = c->bad;
     for (int64_t j = 0; j < length; j++) {

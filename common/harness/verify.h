@@ -15,7 +15,7 @@ typedef struct reference {
         float *bound;  /* the same, rounded up */
     } outputs[MAX_OUTPUTS];
     double bound_factor;     /* errors may be this many times the bound; 0: 1 */
-    double product_rounding; /* beside n + 4, in units of u: see contender */
+    double product_rounding; /* error of each product of a contender, in units of u; 0: none */
 } reference;
 
 enum { SHOWN_ERRORS = 5 };

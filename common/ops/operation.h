@@ -70,8 +70,8 @@ typedef struct contender {
      * be. 0: no more than the bound. */
     double bound_factor;
     /* Optional, for one that rounds its operands to fewer bits, and leaves small whole numbers as they are:
-     * how far a product may be off by that with these settings, in units u of fp32's rounding. An element
-     * of n nonzeros, whose bound is u (n + 4) S, may then be off by u (n + 4 + that) S. */
+     * how far a product may be off by that with these settings, in units u of fp32's rounding; R, say. The
+     * bound of n products then grows by R / sqrt(n) times itself: see compare_row in harness/verify.c. */
     double (*product_rounding)(const int *tuning);
     /* Optional. Why it cannot take this problem, in half a sentence; NULL: it can. */
     const char *(*unsuited)(const struct problem *p);
