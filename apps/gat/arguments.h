@@ -16,7 +16,7 @@ typedef struct arguments {
     int steps, runs;
     double rate;
     uint64_t seed;
-    const char *rival; /* "best", "default", "none", or an SpMM by name */
+    const char *rival; /* "none"; or "best", "default" and SpMMs by name, with commas */
     bool check_only, help;
     int device;
 } arguments;

@@ -176,32 +176,57 @@ static kernel_choice rival_of(const char *spmm)
     return (kernel_choice){spmm, sddmm};
 }
 
+/* Whether a list with commas names it. */
+static bool is_listed(const char *list, const char *name)
+{
+    const size_t length = strlen(name);
+    for (const char *at = list; at; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (!strncmp(at, name, length) && (at[length] == ',' || !at[length])) return true;
+    }
+    return false;
+}
+
+static bool is_wanted(const char *rivals, const char *name)
+{
+    return is_listed(rivals, name) ||
+           (!strncmp(name, "cuSPARSE", 8) && is_listed(rivals, "best")) ||
+           (!strcmp(name, "cuSPARSE CSR_DEFAULT") && is_listed(rivals, "default"));
+}
+
 static enum status run_rivals(session *s, error_text *error)
 {
-    const char *rival = s->o.rival, *name;
-    const bool all = !strcmp(rival, "best"), usual = !strcmp(rival, "default");
     enum status status = STATUS_OK;
-    if (!strcmp(rival, "none")) return status;
+    const char *name;
     for (int i = 0; (name = sparse_kernel_name("spmm", SPARSE_FP32, i)) && status == STATUS_OK;
          i++) {
-        const bool is_vendor = !strncmp(name, "cuSPARSE", 8);
-        const bool is_wanted = all     ? is_vendor
-                               : usual ? !strcmp(name, "cuSPARSE CSR_DEFAULT")
-                                       : !strcmp(name, rival);
-        if (!is_wanted) continue;
+        if (!is_wanted(s->o.rival, name)) continue;
         const kernel_choice kernels = rival_of(name);
         status = run_and_note(s, name, &kernels, error);
     }
     return status;
 }
 
+/* Whether the first name of the list, up to a comma, is a rival. */
 static bool is_rival(const char *rival)
 {
+    const size_t length = strcspn(rival, ",");
     const char *name;
-    if (!strcmp(rival, "best") || !strcmp(rival, "default") || !strcmp(rival, "none")) return true;
     for (int i = 0; (name = sparse_kernel_name("spmm", SPARSE_FP32, i)); i++)
-        if (!strcmp(name, rival)) return true;
-    return false;
+        if (strlen(name) == length && !strncmp(name, rival, length)) return true;
+    return (length == 4 && !strncmp(rival, "best", 4)) ||
+           (length == 7 && !strncmp(rival, "default", 7));
+}
+
+/* The first name in a list that is no rival; NULL: all are, or it is "none". */
+static const char *unknown_rival(const char *rivals)
+{
+    if (!strcmp(rivals, "none")) return NULL;
+    for (const char *at = rivals; at; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (!is_rival(at)) return at;
+    }
+    return NULL;
 }
 
 /* ---- showing --------------------------------------------------------------------------------- */
@@ -269,7 +294,7 @@ static void print_table(const session *s)
     const double best = best_rival(s);
     if (!isnan(best))
         printf("\nbest rival's step over the suite's: %.2f\n", best / s->results[0].step_ms);
-    else if (!device_keeps_time() && !strcmp(s->o.rival, "best"))
+    else if (!device_keeps_time() && is_listed(s->o.rival, "best"))
         printf("%-30s n/a (no GPU)\n", "cuSPARSE");
 }
 
@@ -344,9 +369,11 @@ static enum status write_csv(const session *s, error_text *error)
 static enum status prepare(session *s, error_text *error)
 {
     const arguments *o = &s->o;
-    if (!is_rival(o->rival))
+    const char *const unknown = unknown_rival(o->rival);
+    if (unknown)
         return fail(error, STATUS_USAGE,
-                    "--vs %s: no such kernel; best, default or none, or an SpMM as roma", o->rival);
+                    "--vs %.*s: no such kernel; best, default or none, or an SpMM as roma",
+                    (int)strcspn(unknown, ","), unknown);
     enum status status = rows_check(o->csv_path, error);
     if (status == STATUS_OK) status = device_open(o->device, &s->device, error);
     if (status == STATUS_OK)

@@ -59,6 +59,12 @@ learns() {
     [ "$(grep -c PASS <<<"$output")" -eq 2 ]
 }
 
+@test "rivals side by side: lab 22 on tensor cores, and another" {
+    run -0 "$gat" "$small" --model gcn --vs block_row_partition,roma --check-only --hidden 2 --features 4
+    [ "$(grep -c PASS <<<"$output")" -eq 3 ]
+    [[ $output == *block_row_partition* && $output == *roma* ]]
+}
+
 @test "a network of three kernels by name computes the same" {
     run -0 "$gat" "$small" --vs split_rows --steps 5 --heads 2 --csv "$BATS_TEST_TMPDIR/rows.csv"
     [[ $output == *"fused_attention"* && $output == *"sparse_softmax, split_rows"* ]]
@@ -128,6 +134,8 @@ build_wrong() {
     fails 2 "--rate must be a number above 0; got '-1'" --rate -1
     fails 2 "one dataset at a time: 'ddi'" arxiv ddi
     fails 2 "--vs cuSPARSE FAST: no such kernel" --vs "cuSPARSE FAST"
+    fails 2 "--vs rom: no such kernel" --vs roma,rom
+    fails 2 "--vs : no such kernel" --vs roma,
     echo text >"$BATS_TEST_TMPDIR/notes.csv"
     fails 2 "holds no rows of this suite" "$small" --csv "$BATS_TEST_TMPDIR/notes.csv"
     [ "$(cat "$BATS_TEST_TMPDIR/notes.csv")" = text ]
