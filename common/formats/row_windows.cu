@@ -16,7 +16,7 @@
 #include <algorithm>
 #include <new>
 
-/* What is counted of each window; a prefix sum makes of it where the window begins. */
+/* Counts of each window; prefix sums of them say where the window begins. */
 enum { COUNT_RUNS, COUNT_REST, COUNT_ITEMS, COUNT_SHARED, COUNT_PARTS, COUNTS };
 
 /* Classes of length by which items are sorted. In a class they keep their order: neighbours share rows of B. */
@@ -107,7 +107,7 @@ struct place_nonzeros {
         for (int q = begin; q < end; q++) {
             if (q == at) continue;
             const int other = p.row_at(q), from = p.row_ptr[other];
-            /* Of one column the upper row comes first. */
+            /* Places rows of one column from above. */
             before +=
                 first_from_column(p.column, from, p.row_ptr[other + 1], column + (q < at)) - from;
         }
