@@ -1,6 +1,6 @@
 /*
- * row_windows.cu - mutants of the format of lab 22: keys of a column and a row, runs that are filled up, parts of a window
- * that are added up, and the ways to take another row or column or to lose a part.
+ * row_windows.cu - mutants of the format of lab 22: keys of a column and a row, sums of runs that are added up, and the
+ * ways to take another row or to lose a sum.
  */
 #include "mutant.h"
 
@@ -8,10 +8,8 @@
 
 enum bug {
     HEALTHY_KEYS,
-    ROW_NOT_MASKED,       /* a nonzero of column 1 and row 0 counts as one of row 16 */
-    FILLED_WITH_KEY_ZERO, /* 0 times row 0 of B, which may hold a NaN */
+    ROW_NOT_MASKED, /* a nonzero of column 1 and row 0 counts as one of row 16 */
     STORED_ON_A_SHARED_WINDOW,
-    LAST_WINDOW_NOT_CUT,
 };
 
 constexpr int ROWS = 16, RUN_LENGTH = 8;
@@ -22,9 +20,8 @@ __global__ void spmm_keys_mutant_kernel(int rows, int N, const int *row_ptr, con
                                         const float *values, const float *B, float *C)
 {
     const int first = blockIdx.x * ROWS, j = blockIdx.y * WARP_SIZE + (int)threadIdx.x;
-    const int last = BUG == LAST_WINDOW_NOT_CUT ? rows - rows % ROWS : min(first + ROWS, rows);
-    const int end = BUG == LAST_WINDOW_NOT_CUT ? min(first + ROWS, last) : last;
-    if (j >= N || end <= first) return;
+    const int end = min(first + ROWS, rows);
+    if (j >= N) return;
     float total[ROWS] = {}, part[ROWS] = {};
     int in_run = 0, runs = 0;
     for (int k = row_ptr[first], row = first; k < row_ptr[end]; k++) {
@@ -34,9 +31,6 @@ __global__ void spmm_keys_mutant_kernel(int rows, int N, const int *row_ptr, con
         const unsigned place = BUG == ROW_NOT_MASKED ? min(key, ROWS - 1u) : key % ROWS;
         part[place] += values[k] * B[(size_t)(key / ROWS) * N + j];
         if (++in_run < RUN_LENGTH && k + 1 < row_ptr[end]) continue;
-        if (BUG == FILLED_WITH_KEY_ZERO && in_run < RUN_LENGTH)
-            for (int i = 0; i < ROWS; i++) /* an mma multiplies all 16 rows */
-                part[i] += 0 * B[j];
         in_run = 0;
         for (int i = 0; i < ROWS; i++) {
             total[i] = part[i] + (BUG == STORED_ON_A_SHARED_WINDOW && runs % 4 == 3 ? 0 : total[i]);
