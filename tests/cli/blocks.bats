@@ -9,7 +9,7 @@ setup() {
     ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
     cd "$ROOT" || return
     programs=${OUT:-build/simt}
-    for lab in 50 51 52; do
+    for lab in 50 51 52 54; do
         if [ ! -x "$programs/lab$lab" ]; then skip "lab $lab is not built"; fi
     done
 }
@@ -61,4 +61,6 @@ multiply() {
 @test "77: blocks of 8 are too small for tensor cores" {
     run -77 multiply 52 blocks:in=64,block=8,density=1 --precision fp16
     [[ $output = *"an mma is 16 deep: blocks of 16 at least"* ]]
+    run -77 multiply 54 blocks:in=64,block=8,density=1 --precision fp16
+    [[ $output = *"an mma is 16 wide: blocks of 16 at least"* ]]
 }
