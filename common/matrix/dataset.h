@@ -16,7 +16,7 @@ enum dataset_origin {
     ORIGIN_REAL,      /* a registry name, found as a file with exactly the registry's counts */
     ORIGIN_FILE,      /* a file the user named */
     ORIGIN_STAND_IN,  /* a registry name, generated with the published counts and row lengths */
-    ORIGIN_GENERATED, /* rand:, weights: or mask: */
+    ORIGIN_GENERATED, /* rand:, weights:, grid: ... */
     ORIGIN_SAMPLE     /* the bundled sample */
 };
 
@@ -38,7 +38,7 @@ const char *dataset_origin_name(enum dataset_origin origin);
  *   arxiv, rnn.gru-2048-0.8  a name of datasets/registry.tsv, or of generated_sets.h: its file in data_dir (may be NULL),
  *                            then $SPMM_DATA_DIR, then datasets/data/; else its stand-in
  *   stand-in:arxiv           the stand-in of that name, even where its file is here
- *   rand:... weights:... mask:...  a generator
+ *   rand:... weights:... grid:...  a generator (generate.h has the list)
  *   a path                   a file of any format in reader.h, or a lab-format base name
  * A registry name whose file disagrees with the registry's counts is an error, not a stand-in, and
  * so is a data_dir or $SPMM_DATA_DIR that is no folder.

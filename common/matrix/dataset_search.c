@@ -40,8 +40,8 @@ bool dataset_is_folder(const char *path)
  * lies in it need not have been converted. */
 static bool find_in_folder(const char *folder, const char *name, char path[PATH_BYTES])
 {
-    static const char *const suffixes[] = {"",      ".csr",     ".npz", ".mtx",   ".mtx.gz",
-                                           ".smtx", ".smtx.gz", ".txt", ".txt.gz"};
+    static const char *const suffixes[] = {"",        ".csr",  ".npz",     ".mtx", ".mtx.gz",
+                                           ".tar.gz", ".smtx", ".smtx.gz", ".txt", ".txt.gz"};
     for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
         int length = snprintf(path, PATH_BYTES, "%s/%s%s", folder, name, suffixes[i]);
         if (length < PATH_BYTES && (path_is_file(path) || is_lab_base(path))) return true;

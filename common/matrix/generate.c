@@ -1,5 +1,6 @@
 #include "matrix/generate.h"
 
+#include "matrix/memory.h"
 #include "matrix/nearest.h"
 
 #include <math.h>
@@ -7,8 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const generator *const all[] = {&rand_generator, &weights_generator, &mask_generator,
-                                       &blocks_generator};
+static const generator *const all[] = {&rand_generator,    &weights_generator, &mask_generator,
+                                       &blocks_generator,  &grid_generator,    &road_generator,
+                                       &graph_generator,   &banded_generator,  &arrow_generator,
+                                       &islands_generator, &words_generator};
 
 enum { NUM_GENERATORS = sizeof all / sizeof all[0], WORD_BYTES = 32 };
 
@@ -96,10 +99,48 @@ enum status generator_refuse(const generator *g, int key, double value, double l
                 g->keys[key].name, value, reason, g->keys[key].name, low, high);
 }
 
+enum status generator_count(const generator *g, double *value, int nnz_key, int deg_key,
+                            double usual_deg, int64_t rows, double low, double high, int64_t *nnz,
+                            error_text *error)
+{
+    const bool by_deg = isnan(value[nnz_key]);
+    if (!by_deg && !isnan(value[deg_key]))
+        return fail(error, STATUS_DATASET, "%s: %s and %s exclude each other", g->name,
+                    g->keys[deg_key].name, g->keys[nnz_key].name);
+    const double unit = by_deg && rows > 0 ? (double)rows : 1; /* entries for 1 of the key */
+    const double given =
+        by_deg ? generator_value(value, deg_key, fmin(fmax(usual_deg, low / unit), high / unit))
+               : value[nnz_key];
+    *nnz = (int64_t)(by_deg ? given * (double)rows + 0.5 : given);
+    if ((double)*nnz >= low && (double)*nnz <= high) return STATUS_OK;
+    return generator_refuse(g, by_deg ? deg_key : nnz_key, given, low / unit, high / unit,
+                            "the rows hold so many entries", error);
+}
+
 double generator_value(double *value, int key, double fallback)
 {
     if (isnan(value[key])) value[key] = fallback;
     return value[key];
+}
+
+enum status generate_part(const generator *g, double *value, const row_pattern *pattern,
+                          int nnz_key, int seed_key, csr_matrix *A, error_text *error)
+{
+    /* Counting takes minutes where the matrix is far too large: half of a middle row stands for each. */
+    const int64_t middle =
+        pattern->rows > 0 ? pattern->columns_of(pattern->shape, pattern->rows / 2, NULL) : 0;
+    const double entries = isnan(value[nnz_key]) ? (double)pattern->rows * (double)middle / 2 : 0;
+    const double bytes = ((double)pattern->rows + 1) * sizeof(int64_t) + entries * sizeof(int32_t);
+    enum status status = memory_check((int64_t)fmin(bytes, 0x1p62), "the matrix", error);
+    if (status != STATUS_OK) return status;
+    const int64_t places = pattern_count(pattern);
+    const double nnz = isnan(value[nnz_key]) ? (double)places : value[nnz_key];
+    const uint64_t seed = (uint64_t)generator_value(value, seed_key, 1);
+    if (nnz > (double)places)
+        return generator_refuse(g, nnz_key, nnz, 0, (double)places, "that many entries fit", error);
+    /* A double rounds a number of places beyond 2^53, which no memory holds either. */
+    const int64_t wanted = isnan(value[nnz_key]) ? places : (int64_t)nnz;
+    return pattern_fill(pattern, places, wanted, seed, A, error);
 }
 
 /* ---- the text ----------------------------------------------------------------------------- */

@@ -8,6 +8,7 @@
 #define MATRIX_GENERATE_H
 
 #include "matrix/csr.h"
+#include "matrix/pattern.h"
 
 #define LARGEST_SIDE 2147483647.0     /* INT32_MAX */
 #define LARGEST_SEED 9007199254740992 /* 2^53: above it a double skips whole numbers */
@@ -53,6 +54,19 @@ enum status generator_refuse(const generator *g, int key, double value, double l
 /* For make(): value[key] if given, else `fallback`, which is stored there. */
 double generator_value(double *value, int key, double fallback);
 
-extern const generator rand_generator, weights_generator, mask_generator, blocks_generator;
+/* For make(): *nnz is value[nnz_key], or value[deg_key] for each of `rows` rows (usual_deg, as far as it is legal, where
+ * neither is given). Refuses both together, and what is outside low .. high entries. */
+enum status generator_count(const generator *g, double *value, int nnz_key, int deg_key,
+                            double usual_deg, int64_t rows, double low, double high, int64_t *nnz,
+                            error_text *error);
+
+/* For make(): the matrix of a pattern with value[nnz_key] of its entries, drawn by value[seed_key]; all of them where no
+ * number is given. Refuses more than there are. */
+enum status generate_part(const generator *g, double *value, const row_pattern *pattern,
+                          int nnz_key, int seed_key, csr_matrix *A, error_text *error);
+
+extern const generator rand_generator, weights_generator, mask_generator, blocks_generator,
+    grid_generator, road_generator, graph_generator, banded_generator, arrow_generator,
+    islands_generator, words_generator;
 
 #endif

@@ -1,11 +1,28 @@
 #include "matrix/generate_lengths.h"
 
+#include "matrix/generate_math.h"
 #include "matrix/random.h"
 
 double equal_weight(const void *unused, int64_t row)
 {
     (void)unused, (void)row;
     return 1;
+}
+
+/* exp of a normal number with this sigma has the coefficient of variation asked for. */
+log_normal log_normal_of(double cov, uint64_t seed)
+{
+    return (log_normal){sqrt(portable_log(1 + cov * cov)), seed};
+}
+
+/* z, the sum of twelve uniform numbers less 6, is nearly normal. */
+double log_normal_weight(const void *model, int64_t row)
+{
+    const log_normal *m = model;
+    double z = -6;
+    for (uint64_t i = 0; i < 12; i++)
+        z += random_unit(m->seed, 12 * (uint64_t)row + i);
+    return portable_exp(m->sigma * z);
 }
 
 /* The entries per unit of weight in rows below the cap; *open_weight and *open_total receive what

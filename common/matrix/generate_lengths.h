@@ -21,6 +21,15 @@ void lengths_share(int64_t *length, int64_t rows, int64_t total, int64_t cap, ro
 /* The weight that makes all rows equally long, to within one. */
 double equal_weight(const void *unused, int64_t row);
 
+/* Weights with a log-normal law: exp(sigma z), z nearly normal. `log_normal_of` gives the model whose weights have that
+ * coefficient of variation; it is a row_weight's model. */
+typedef struct log_normal {
+    double sigma;
+    uint64_t seed;
+} log_normal;
+log_normal log_normal_of(double cov, uint64_t seed);
+double log_normal_weight(const void *model, int64_t row);
+
 /* Every order of the lengths equally likely, decided by `seed`. */
 void lengths_shuffle(int64_t *length, int64_t rows, uint64_t seed);
 

@@ -13,7 +13,6 @@
 #include "matrix/generate.h"
 #include "matrix/generate_columns.h"
 #include "matrix/generate_lengths.h"
-#include "matrix/generate_math.h"
 #include "matrix/random.h"
 
 #include <math.h>
@@ -83,21 +82,6 @@ static void uniform_lengths(csr_matrix *A, uint64_t seed)
         length[row] += step;
         total += step;
     }
-}
-
-typedef struct log_normal {
-    double sigma;
-    uint64_t seed;
-} log_normal;
-
-/* exp(sigma z); z, the sum of twelve uniform numbers less 6, is nearly normal. */
-static double log_normal_weight(const void *model, int64_t row)
-{
-    const log_normal *m = model;
-    double z = -6;
-    for (uint64_t i = 0; i < 12; i++)
-        z += random_unit(m->seed, 12 * (uint64_t)row + i);
-    return portable_exp(m->sigma * z);
 }
 
 /* Two of each four elements of a row: one of six pairs, all equally likely. */
@@ -182,9 +166,7 @@ static enum status make(const generator *self, double *value, csr_matrix *A, err
     if (kind == UNIFORM) {
         uniform_lengths(A, seed);
     } else if (kind == MAGNITUDE) {
-        /* exp of a normal number with this sigma has the coefficient of variation asked for. */
-        double sigma = sqrt(portable_log(1 + value[COV] * value[COV]));
-        log_normal model = {sigma, random_substream(seed, LENGTHS)};
+        const log_normal model = log_normal_of(value[COV], random_substream(seed, LENGTHS));
         lengths_share(A->row_ptr + 1, rows, nnz, cols, log_normal_weight, &model);
     } else {
         lengths_share(A->row_ptr + 1, rows, nnz, cols, equal_weight, NULL);

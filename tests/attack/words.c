@@ -7,6 +7,7 @@
 #include "grader/rubric.h"
 #include "harness/options.h"
 #include "matrix/dataset.h"
+#include "matrix/generate.h"
 #include "matrix/registry.h"
 #include "ops/spmm.h"
 #include "results/limits.h"
@@ -42,31 +43,26 @@ static bool is_large(const char *spec)
     return false;
 }
 
+/* Any generator with any of its keys: half of the values are words or numbers of the usual size. */
 static void put_recipe(attempt *t, FILE *out)
 {
-    static const char *const rand_keys[] = {"rows",  "cols", "deg",    "skew",
-                                            "empty", "near", "window", "seed"};
-    static const char *const weight_keys[] = {"rows",    "cols",  "sparsity", "cov",
-                                              "pattern", "block", "seed"};
-    static const char *const numbers[] = {"0",   "1",   "7",   "64", "300",  "999",    "0.5",
-                                          "0.9", "2.5", "1.0", "-1", "nan",  "0.25",   "12",
-                                          "",    "x",   "inf", "16", "3000", "random", "balanced"};
-    static const char *const mask_keys[] = {"rows", "band", "share", "nnz", "seed"};
-    static const char *const block_keys[] = {"in",   "out",   "block", "density",
-                                             "kind", "edges", "seed"};
-    static const char *const block_values[] = {"64",     "160",  "32",       "8", "0.5",
-                                               "attach", "band", "diagonal", "0", "2"};
-    const uint64_t kind = draw(t, 4);
-    fputs((const char *const[]){"rand:", "weights:", "blocks:", "mask:"}[kind], out);
-    for (uint64_t n = draw(t, 5), k = 0; k < n; k++)
-        fprintf(out, "%s%s=%s", k ? "," : "",
-                kind == 0   ? PICK(t, rand_keys)
-                : kind == 1 ? PICK(t, weight_keys)
-                : kind == 2 ? PICK(t, block_keys)
-                            : PICK(t, mask_keys),
-                once_in(t, 4) ? PICK(t, numbers)
-                : kind == 2   ? PICK(t, block_values)
-                              : PICK(t, ((const char *[]){"9", "30", "120", "0.5"})));
+    static const char *const odd[] = {"0",  "1",   "7",    "64", "300", "999",  "0.5",   "0.9",
+                                      "-1", "2.5", "1.0",  "",   "nan", "0.25", "inf",   "12",
+                                      "x",  "16",  "3000", "8",  "2",   "160",  "random"};
+    static const char *const usual[] = {"9", "30", "120", "0.5"};
+    size_t count;
+    const generator *g = generators(&count)[draw(t, count)];
+    fprintf(out, "%s:", g->name);
+    for (uint64_t n = draw(t, 5), k = 0; k < n; k++) {
+        const generator_key *key = &g->keys[draw(t, (uint64_t)g->num_keys)];
+        int words = 0;
+        while (key->words && key->words[words])
+            words++;
+        fprintf(out, "%s%s=%s", k ? "," : "", key->name,
+                once_in(t, 3) ? PICK(t, odd)
+                : words       ? key->words[draw(t, (uint64_t)words)]
+                              : PICK(t, usual));
+    }
 }
 
 static void attempt_recipes(attempt *t)
@@ -94,9 +90,7 @@ static void attempt_recipes(attempt *t)
     status = dataset_expand(spec.at, NULL, &members, &count, &error);
     check_status(t, status, refusals, error.text, spec.at);
     if (status == STATUS_OK) dataset_names_free(members, count);
-    bool generator = strncmp(spec.at, "rand:", 5) == 0 || strncmp(spec.at, "weights:", 8) == 0 ||
-                     strncmp(spec.at, "mask:", 5) == 0 || strncmp(spec.at, "blocks:", 7) == 0;
-    if (generator && !is_large(spec.at)) {
+    if (is_generator_spec(spec.at) && !is_large(spec.at)) {
         status = dataset_open(spec.at, NULL, &data, &error);
         check_status(t, status, refusals, error.text, spec.at);
         if (status == STATUS_OK) {
