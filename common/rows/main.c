@@ -36,6 +36,8 @@ const command COMMANDS[] = {
     {"merge", "FILE.csv NEW.csv", "puts new rows into a file of rows", run_merge, 2, 2, ""},
     {"choices", "[lab=99] RULE.csv SWEEP.csv", "a rule beside the fastest setting of a sweep",
      run_choices, 2, 2, "lab"},
+    {"split", "[seed=29] FILE.tsv", "halves of matrices, by chance: to fit a rule, and to judge it",
+     run_split, 1, 1, "seed"},
     {"predictions", "[summary=1] COUNTED.csv MEASURED.csv", "estimates beside measured times",
      run_predictions, 2, 2, "summary"},
     {"plot", "[X=COLUMN] [Y=COLUMN] [term=svg] FILE...", "a picture, as a program for gnuplot",

@@ -142,6 +142,7 @@ static problem *problem_add(study *s, row_of r)
         .file = r.table->path,
         .label = text("%s (%s)", may_break(get(r, "dataset")), get(r, "origin")),
         .kind = kind_of(get(r, "dataset")),
+        .nnz = number(r, "nnz"),
         .density = number(r, "nnz") / (number(r, "rows") * number(r, "cols")),
         .B_rows = number(r, "cols"),
     };
@@ -334,9 +335,10 @@ static bool ends_with(const char *name, const char *ending)
     return length >= end && !strcmp(name + length - end, ending);
 }
 
-/* Reads limits.tsv or published.tsv: lines of cells between tabs, comments begin with #. */
+/* Reads limits.tsv, published.tsv or split.tsv: lines of cells between tabs, comments begin with #. */
 static void read_tsv(study *s, const char *path, bool is_limits)
 {
+    const bool is_split = ends_with(path, "split.tsv");
     FILE *in = fopen(path, "r");
     char *line = NULL;
     size_t bytes = 0, count;
@@ -356,6 +358,8 @@ static void read_tsv(study *s, const char *path, bool is_limits)
                 strtod(cell[3], NULL);
         else if (is_limits && count >= 2)
             *numbers_at(&s->limit, cell[0], 0) = strtod(cell[1], NULL);
+        else if (is_split && count == 3)
+            *texts_at(&s->half, cell[0]) = text("%s" KEY "%s", cell[1], cell[2]);
         else if (!is_limits && count == 7)
             *texts_at(&s->published, text("%s" KEY "%s" KEY "%s" KEY "%s" KEY "%s", cell[0],
                                           cell[2], cell[3], cell[4], cell[5])) = cell[6];
@@ -379,7 +383,7 @@ study *study_read(const request *q, bool by_problem)
     for (int i = 0; i < q->count; i++) {
         const char *path = q->files[i];
         const bool is_limits = ends_with(path, "limits.tsv");
-        if (is_limits || ends_with(path, "published.tsv")) {
+        if (is_limits || ends_with(path, "published.tsv") || ends_with(path, "split.tsv")) {
             read_tsv(s, path, is_limits);
             continue;
         }

@@ -22,7 +22,7 @@ typedef struct problem {
     const char *dataset, *N, *origin, *operation, *file;
     const char *label; /* "arxiv (real)" */
     const char *kind;  /* graphs, RNN, ... */
-    double density, B_rows;
+    double nnz, density, B_rows;
     timing *by_who; /* by the place in study.who */
     long room;
 } problem;
@@ -52,6 +52,7 @@ typedef struct study {
     numbers limit, gather; /* by name; by "row bytes span bytes" */
     const char *limits_device;
     texts published; /* by "experiment matrix N setting quantity" */
+    texts half;      /* of a split (halves.c): "GROUP HALF" by the matrix's name */
     names operations;
     names used; /* provenance of rows that a number was made of */
 } study;
@@ -125,5 +126,8 @@ typedef struct calculation {
     void (*run)(study *s);
 } calculation;
 extern const calculation TABLES[], VALUES[];
+
+/* Compares a lab on the half of a split that its rule was fitted to with the other half (halves.c). */
+void halves_table(study *s);
 
 #endif

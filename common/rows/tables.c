@@ -674,6 +674,7 @@ const calculation TABLES[] = {
     {"counters", "", false, counters},
     {"files", "", false, files},
     {"graphs", "of op beside", true, graphs},
+    {"halves", "of over", true, halves_table},
     {"machine", "", false, machine},
     {"prepare", "of", true, prepare},
     {"speedups", "labs dense", true, speedups},

@@ -88,3 +88,49 @@ refused() {
         "$ROWS_PROGRAM" series "$figure" "$h200" report/published.tsv | grep -q '^origin	'
     done
 }
+
+@test "split: the committed halves are those of the seed, whatever the order; the set real is in them" {
+    run -0 --separate-stderr "$ROWS_PROGRAM" split seed=29 report/split.tsv
+    [ "$output" = "$(cat report/split.tsv)" ]
+    cut -f 1,2 report/split.tsv | tac >"$BATS_TEST_TMPDIR/names.tsv"
+    run -0 --separate-stderr "$ROWS_PROGRAM" split "$BATS_TEST_TMPDIR/names.tsv"
+    [ "$(grep -v '^#' <<<"$output" | sort)" = "$(grep -v '^#' report/split.tsv | sort)" ]
+    run -0 --separate-stderr "$ROWS_PROGRAM" split seed=30 report/split.tsv
+    [ "$output" != "$(cat report/split.tsv)" ]
+    awk -F '\t' '$2 == "real" { print $1 }' datasets/registry.tsv | sort >"$BATS_TEST_TMPDIR/real"
+    awk -F '\t' '$2 == "real" { print $1 }' report/split.tsv | sort | diff - "$BATS_TEST_TMPDIR/real"
+    for group in real dlmc; do
+        fit=$(grep -c "	$group	fit$" report/split.tsv) judge=$(grep -c "	$group	judge$" report/split.tsv)
+        [ $((fit - judge)) -eq $(((fit + judge) % 2)) ]
+    done
+    printf 'a\tx\na\ty\n' >"$BATS_TEST_TMPDIR/twice.tsv"
+    refused 3 'twice.tsv:2: a second a' split "$BATS_TEST_TMPDIR/twice.tsv"
+    echo a >"$BATS_TEST_TMPDIR/alone.tsv"
+    refused 3 'alone.tsv:1: not a name, a group and a half' split "$BATS_TEST_TMPDIR/alone.tsv"
+    refused 3 'cannot be read' split "$BATS_TEST_TMPDIR/none.tsv"
+    refused 2 'seed=-1: no number' split seed=-1 report/split.tsv
+}
+
+@test "halves: means, the least and the stand-ins of either half, by size; other matrices are in no line" {
+    printf '%s\n' 'cant	real	fit' 'pubmed	real	judge' 'ecology1	real	judge' 'rn50/x	dlmc	judge' \
+        >"$BATS_TEST_TMPDIR/split.tsv"
+    rows=$BATS_TEST_TMPDIR/real.csv
+    columns=schema,operation,lab,contender,precision,dataset,origin,rows,cols,nnz,N,device,driver,toolkit,commit
+    echo "$columns,flags,tuning,seed,l2,prepare_ms,median_ms,gflops,vendor_best,vendor_default,status" >"$rows"
+    row() { echo "2,spmm,$1,$2,fp32,$3,$4,10,10,$5,32,GPU,1,2,c0ffee,,,1,warm,0.5,$6,7,V,V,ok" >>"$rows"; }
+    for matrix in cant,stand-in,4007383,2 pubmed,real,88651,1 ecology1,stand-in,4996000,3 rn50/x,file,900,0.5 \
+        arxiv,real,1166243,9; do
+        IFS=, read -r name origin nnz times <<<"$matrix"
+        row 5 split_rows "$name" "$origin" "$nnz" 0.1
+        row 99 open "$name" "$origin" "$nnz" 0.2
+        row 0 V "$name" "$origin" "$nnz" "$(awk "BEGIN { print 0.2 * $times }")"
+    done
+    run -0 --separate-stderr "$ROWS_PROGRAM" table halves "$BATS_TEST_TMPDIR/split.tsv" "$rows"
+    [ "$(grep -c '^|' <<<"$output")" -eq 6 ]
+    [[ $output == *'| fitted to | more than 1 M nonzeros | 1 (1) | 1 of 1 | 2.00 | 2.00 (cant, N = 32) | 50.0 %, least 50.0 % |'* ]]
+    [[ $output == *'| unseen | more than 1 M nonzeros | 1 (1) | 1 of 1 | 3.00 | 3.00 (ecology1, N = 32) |'* ]]
+    [[ $output == *'| unseen | up to 1 M nonzeros | 1 (0) | 0 of 1 | 1.00 | 1.00 (pubmed, N = 32) |'* ]]
+    [[ $output == *'| unseen | dlmc | 1 (0) | 0 of 1 | 0.50 | 0.50 (behind) (rn50/x, N = 32) |'* ]]
+    refused 3 'a split (split.tsv)' table halves "$rows"
+    refused 3 'lab7' table halves of=lab7 "$BATS_TEST_TMPDIR/split.tsv" "$rows"
+}
