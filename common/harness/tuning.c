@@ -3,6 +3,7 @@
 #include "harness/tuning_cache.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Whether `text`, as tuning_text writes it, has a setting of that name. */
@@ -122,10 +123,20 @@ static bool measure_all(workbench *w, const contender *c, int *tuning)
     return isfinite(best.ms);
 }
 
+/* Says once why a choice will have to be measured again. */
+static void remember(const workbench *w, const contender *c, const int *tuning)
+{
+    static bool said;
+    error_text error;
+    if (tuning_remember(w, c, tuning, &error) == STATUS_OK || said) return;
+    fprintf(stderr, "--tune: not remembered, so the next run measures again: %s\n", error.text);
+    said = true;
+}
+
 void tuning_choose(workbench *w, const contender *c, int *tuning)
 {
     c->operation->choose(c, w->problem, tuning);
     apply_settings(c, w->options, tuning);
     if (!w->options->tune || !contender_num_tunables(c)) return;
-    if (!tuning_recall(w, c, tuning) && measure_all(w, c, tuning)) tuning_remember(w, c, tuning);
+    if (!tuning_recall(w, c, tuning) && measure_all(w, c, tuning)) remember(w, c, tuning);
 }

@@ -1,30 +1,53 @@
 #include "harness/tuning_cache.h"
 
 #include "harness/provenance.h"
+#include "matrix/checksum.h"
 #include "matrix/files.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* One line a choice: the key, then the values of the tunables in order, all separated by tabs. */
 static const char CACHE_FILE[] = "tuning.tsv";
 
-enum { KEY_BYTES = 700, LINE_BYTES = KEY_BYTES + MAX_TUNABLES * 12 + 2 };
+enum { KEY_BYTES = 800, LINE_BYTES = KEY_BYTES + MAX_TUNABLES * 12 + 2 };
 
-/* The same words mean the same measurement. A student's program is hardly ever that of its commit,
- * so the program's own age tells one build from the next. */
+/* Checksum of this program's bytes: of the same sources and settings the compiler makes the same program again. A
+ * student's kernel is hardly ever that of its commit. 0 where the program cannot be read. */
+static uint64_t program_checksum(void)
+{
+    static uint64_t sum;
+    static char piece[1 << 20];
+    FILE *in = sum ? NULL : fopen("/proc/self/exe", "r");
+    if (!in) return sum;
+    for (size_t bytes; (bytes = fread(piece, 1, sizeof piece, in)) > 0;)
+        sum = checksum(piece, bytes, sum);
+    fclose(in);
+    return sum;
+}
+
+/* Checksum of where the nonzeros stand: locality, which no statistic of rows tells, decides as well. */
+static uint64_t structure_checksum(const csr_matrix *A)
+{
+    const uint64_t rows = checksum(A->row_ptr, (size_t)(A->rows + 1) * sizeof *A->row_ptr, 0);
+    return checksum(A->col_idx, (size_t)A->nnz * sizeof *A->col_idx, rows);
+}
+
+/* The same words mean the same measurement. */
 static void cache_key(const workbench *w, const contender *c, char key[KEY_BYTES])
 {
     const row_stats *s = &w->problem->stats;
-    struct stat program = {0};
     char flags[96];
-    stat("/proc/self/exe", &program);
     options_flags(w->options, flags, sizeof flags); /* with what --set fixes */
-    snprintf(key, KEY_BYTES, "%s|%s@%lld.%09ld|%s %s|%d|%lldx%lld|nnz=%lld|max=%lld|cov=%.4f|%s|%s",
-             w->device->name, provenance_commit(), (long long)program.st_mtim.tv_sec,
-             program.st_mtim.tv_nsec, c->operation->name, c->name, w->problem->width,
-             (long long)s->rows, (long long)s->cols, (long long)s->nnz, (long long)s->max, s->cov,
-             flags, w->options->l2 == L2_COLD ? "cold" : "warm");
+    snprintf(key, KEY_BYTES,
+             "%s, driver %s, CUDA %s|%s@%016" PRIx64 "|%s %s %s|%d|%lldx%lld|nnz=%lld|max=%lld|"
+             "cov=%.4f|structure=%016" PRIx64 "|%s|%s",
+             w->device->name, w->device->driver, w->device->toolkit, provenance_commit(),
+             program_checksum(), c->operation->name, c->name, precision_name(c->precision),
+             w->problem->width, (long long)s->rows, (long long)s->cols, (long long)s->nnz,
+             (long long)s->max, s->cov, structure_checksum(w->problem->A), flags,
+             w->options->l2 == L2_COLD ? "cold" : "warm");
 }
 
 /* Reads one value a tunable from "\t2\t4\n". */
@@ -69,18 +92,23 @@ static bool ends_in_half_a_line(const char *path)
     return half;
 }
 
-void tuning_remember(const workbench *w, const contender *c, const int *tuning)
+enum status tuning_remember(const workbench *w, const contender *c, const int *tuning,
+                            error_text *error)
 {
     char path[4096], key[KEY_BYTES];
-    if (cache_path(CACHE_FILE, path, sizeof path, NULL) != STATUS_OK) return;
+    enum status status = cache_path(CACHE_FILE, path, sizeof path, error);
+    if (status != STATUS_OK) return status;
     const bool half = ends_in_half_a_line(path);
     FILE *out = fopen(path, "a");
-    if (!out) return;
+    if (!out) return fail(error, STATUS_RUNTIME, "%s: %s", path, strerror(errno));
     if (half) fputc('\n', out);
     cache_key(w, c, key);
     fputs(key, out);
     for (int i = 0; i < contender_num_tunables(c); i++)
         fprintf(out, "\t%d", tuning[i]);
     fputc('\n', out);
-    fclose(out);
+    const bool written = !ferror(out);
+    if (fclose(out) != 0 || !written)
+        return fail(error, STATUS_RUNTIME, "%s: %s", path, strerror(errno));
+    return STATUS_OK;
 }

@@ -6,12 +6,13 @@
 
 #include "harness/workbench.h"
 
-/* Fills tuning[] with what was last remembered for this device, build, contender, matrix statistics,
- * N and options. False, and tuning[] as it was, if nothing was, or nothing that the contender's
- * tunables can be. */
+/* Fills tuning[] with what was last remembered for this device and driver, build, contender and precision,
+ * matrix (its structure, to the checksum), width and options. False, and tuning[] as it was, if nothing was, or nothing that the
+ * contender's tunables can be. */
 bool tuning_recall(const workbench *w, const contender *c, int *tuning);
 
-/* A cache that cannot be written costs the next run a measurement, no more. */
-void tuning_remember(const workbench *w, const contender *c, const int *tuning);
+/* STATUS_RUNTIME where the cache cannot be written. That costs the next run a measurement, no more. */
+enum status tuning_remember(const workbench *w, const contender *c, const int *tuning,
+                            error_text *error);
 
 #endif
