@@ -10,12 +10,12 @@ static double from_l2(double row, double rows)
     return row / gather_rate(row, rows * row);
 }
 
-/* The same of rows that L1 may have. It saves more than its 200 KB of them, since some are popular,
+/* The same of rows that L1 may have. It saves more than its size of them, since some are popular,
  * but never more than a share, since it takes time, too. It keeps lines, and looks up half a line
  * as slowly as a whole one. */
 static double from_l1_or_l2(double row, double rows)
 {
-    const double L1 = 430e3, MOST = 0.39;
+    const double L1 = l1_like(430e3), MOST = 0.39;
     const double line = fmax(row, LINE_BYTES);
     return fmax(from_l2(row, rows) * (1 - L1 / (rows * line)), from_l2(line, rows) * (1 - MOST));
 }

@@ -38,7 +38,7 @@ static double issue_time(const row_stats *stats, const sddmm_balanced_shape *sha
  * span, from two thirds where all of it is there. */
 static double fetch_time(double row, double rows)
 {
-    const double LEAST = 0.66, DOUBLING = 0.06, IN_L1 = 136e3;
+    const double LEAST = 0.66, DOUBLING = 0.06, IN_L1 = l1_like(136e3);
     const double span = fmax(rows * row, IN_L1);
     const double missed = fmin(1, LEAST + DOUBLING * log2(span / IN_L1));
     return missed * row / gather_rate(row, span);

@@ -28,7 +28,7 @@ static const struct cudaDeviceProp &properties(void)
         q.multiProcessorCount = MULTIPROCESSORS;
         q.canMapHostMemory = q.unifiedAddressing = q.integrated = 1;
         q.asyncEngineCount = 1;
-        q.l2CacheSize = 50 << 20;
+        q.l2CacheSize = 60 << 20;
         q.maxThreadsPerMultiProcessor = 2048;
         q.maxBlocksPerMultiProcessor = 32;
         return q;
