@@ -102,11 +102,23 @@ static cudaError_t make_format(spmm_plan *plan, const tca_bme *bitmaps, int bloc
     return cudaErrorInvalidConfiguration;
 }
 
+/* Lets a kernel have all the shared memory that a block may: what it asks for differs from plan to plan, and no run should
+ * wait for the driver to hear of it. */
+template <int TILES> static cudaError_t allow_memory()
+{
+    const int most = device_facts_get()->block_shared_bytes;
+    CUDA_TRY(cudaFuncSetAttribute(spmm_lane_major_kernel<TILES, false, __half>,
+                                  cudaFuncAttributeMaxDynamicSharedMemorySize, most));
+    return cudaFuncSetAttribute(spmm_lane_major_kernel<TILES, true, __half>,
+                                cudaFuncAttributeMaxDynamicSharedMemorySize, most);
+}
+
 static cudaError_t fill_state(spmm_plan *plan, int blocks, lane_major_state *s)
 {
     const int quads = groups_of(plan->A.cols), tiles = tiles_of(plan->N);
     CUDA_TRY(
         lane_major_operand_prepare()); /* fails where there is no code for bulk copies, which would trap */
+    CUDA_TRY(tiles == 1 ? allow_memory<1>() : tiles == 2 ? allow_memory<2>() : allow_memory<4>());
     CUDA_TRY(tca_bme_create(&plan->A, &s->repeated));
     CUDA_TRY(allocate(ON_DEVICE, &s->d_used, quads + MOST_WAYS - 1));
     CUDA_TRY(tca_bme_used_columns(&s->repeated, s->d_used));
@@ -159,8 +171,6 @@ template <int TILES, bool EVEN> static cudaError_t launch(const product &p, cuda
 {
     auto *const kernel = spmm_lane_major_kernel<TILES, EVEN, __half>;
     const shared_layout layout(p, TILES);
-    CUDA_TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  (int)layout.total));
     return launch_with_pdl(kernel, p.A.shape.blocks, BLOCK, layout.total, stream, p);
 }
 
