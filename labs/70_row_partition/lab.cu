@@ -20,7 +20,7 @@
 enum { TUNE_RANKS, TUNE_B };
 enum { REPLICATED, GATHERED };
 
-/* What a rank has: its rows of A, the plan of its product, and room for all of B. */
+/* A rank: its rows of A, the plan of its product, and room for all of B. */
 struct rank_part {
     row_range rows;
     spmm_plan local;

@@ -23,7 +23,7 @@
 enum { TUNE_RANKS, TUNE_CHUNKS };
 constexpr int MOST_CHUNKS = 16;
 
-/* What a rank has: its rows of A in column blocks, and room for B in the order of arrival. */
+/* A rank: its rows of A in column blocks, and room for B in the order of arrival. */
 struct rank_part {
     row_range rows;
     binned_rows *blocks; /* NULL: no rows */
