@@ -115,7 +115,7 @@ char *may_break(const char *name)
 static bool is_wanted(const study *s, row_of r, const regex_t *only)
 {
     const char *N = opt(s, "N");
-    return !*get(r, "flags") &&
+    return !strcmp(get(r, "flags"), opt(s, "flags")) &&
            !strcmp(get(r, "precision"), option(s->request, "precision", "fp32")) &&
            !strcmp(get(r, "l2"), option(s->request, "l2", "warm")) &&
            (!*N || !strcmp(get(r, "N"), N)) &&
@@ -446,7 +446,7 @@ static enum status calculate(const request *q, const calculation *list, const ch
     if (!list->name) refuse(STATUS_USAGE, "unknown %s '%s'", what, option(q, "", ""));
     for (long i = 1; i < q->options.key.count; i++) { /* the first is the name */
         const char *name = q->options.key.name[i];
-        if (!is_among(name, text("PLAN N precision l2 only %s", list->options), ' '))
+        if (!is_among(name, text("PLAN N precision l2 flags only %s", list->options), ' '))
             refuse(STATUS_USAGE, "%s %s takes no option %s", what, list->name, name);
     }
     study *s = study_read(q, list->by_problem);

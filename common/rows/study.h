@@ -58,7 +58,8 @@ typedef struct study {
 } study;
 
 /* Reads the files of a request and sorts their rows by problem. Options, all optional: N, precision (fp32), l2
- * (warm), only (a pattern of datasets), lab (whose rule sweeps are compared with). */
+ * (warm), flags (none: those of the rows, as PASS=bprop), only (a pattern of datasets), lab (whose rule sweeps are
+ * compared with). */
 study *study_read(const request *q, bool by_problem);
 
 /* How headings call the width of all rows: its own name, or "width". */
