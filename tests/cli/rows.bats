@@ -36,15 +36,11 @@ refused() {
 }
 
 @test "rows of a problem that flags make another one: only by name" {
-    local row='2,bsmm,50,block_lut,fp32,blocks,generated,64,cuda,NVIDIA H200,13.0,abc,%s,1,warm,%s,ok\n'
-    {
-        echo 'schema,operation,lab,contender,precision,dataset,origin,N,backend,device,toolkit,commit,flags,seed,l2,median_ms,status'
-        # shellcheck disable=SC2059 # a row
-        printf "$row$row" '' 0.075 PASS=bprop 0.078
-    } >"$BATS_TEST_TMPDIR/rows.csv"
-    [ "$("$ROWS_PROGRAM" value time of=lab50 "$BATS_TEST_TMPDIR/rows.csv")" = 75.0 ]
-    [ "$("$ROWS_PROGRAM" value time of=lab50 flags=PASS=bprop "$BATS_TEST_TMPDIR/rows.csv")" = 78.0 ]
+    head -n 2 "$h200/bsmm-bprop.csv" >"$BATS_TEST_TMPDIR/rows.csv"
+    grep -q ,PASS=bprop, "$BATS_TEST_TMPDIR/rows.csv"
+    refused 3 'no rows of lab50' value time of=lab50 "$BATS_TEST_TMPDIR/rows.csv"
     refused 3 'no rows of lab50' value time of=lab50 flags=PASS=update "$BATS_TEST_TMPDIR/rows.csv"
+    [[ $("$ROWS_PROGRAM" value time of=lab50 flags=PASS=bprop "$BATS_TEST_TMPDIR/rows.csv") =~ ^[0-9.]+$ ]]
 }
 
 @test "a file that is no file of rows: status 3, whatever the command" {
