@@ -15,6 +15,7 @@
 #include "device/byte_offset.cuh"
 #include "device/last_block.cuh"
 #include "device/mma.cuh"
+#include "device/occupancy.cuh"
 #include "device/vec.cuh"
 #include "device/warp.cuh"
 #include "formats/row_windows.h"
@@ -24,11 +25,16 @@ constexpr int BAND = 32;    /* columns that four products make */
 constexpr int PRODUCTS = 4; /* of 8 columns */
 
 /* Registers that a kernel should need: sums, rows of B on their way, this and the next nonzeros, addresses. A multiple of
- * eight; 64 K registers of an SM make its blocks. Fewer registers mean more warps, and so more loads on their way. */
+ * eight; 64 K registers of an SM make its blocks, as far as it has room for their threads. Fewer registers mean more warps,
+ * and so more loads on their way. */
 template <bool EXACT, int Q, int DEPTH>
 constexpr int REGISTERS = (16 * Q + 8 * Q * DEPTH + 8 * DEPTH + (EXACT ? 28 : 16) + 7) / 8 * 8;
 template <bool EXACT, int Q, int DEPTH>
-constexpr int BLOCKS_PER_SM = 65536 / (BLOCK * REGISTERS<EXACT, Q, DEPTH>);
+constexpr int BLOCKS_BY_REGISTERS = 65536 / (BLOCK * REGISTERS<EXACT, Q, DEPTH>);
+template <bool EXACT, int Q, int DEPTH>
+constexpr int BLOCKS_PER_SM = BLOCKS_BY_REGISTERS<EXACT, Q, DEPTH> < THREADS_PER_SM / BLOCK
+                                  ? BLOCKS_BY_REGISTERS<EXACT, Q, DEPTH>
+                                  : THREADS_PER_SM / BLOCK;
 
 struct windows_product {
     row_windows w;
