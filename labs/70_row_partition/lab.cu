@@ -1,5 +1,5 @@
 /*
- * Lab 70 - row partition: one product on several GPUs, a range of rows on each.
+ * Lab 70 - row partition: a range of rows for each rank of a loopback, whose ranks share one device.
  *
  * Idea      Rows of C depend on nothing but their rows of A and on B. So P ranks take a range each, cut
  *           where the work before (nonzeros, and 4 for each row) reaches a P-th, 2 P-ths ... of all.

@@ -1,5 +1,5 @@
 /*
- * Lab 71 - overlapped communication: B arrives in chunks, and what has arrived is multiplied meanwhile.
+ * Lab 71 - overlapped communication: chunks of B are multiplied as they arrive, from ranks of a loopback.
  *
  * Idea      In lab 70 the product waits for all of B. Here each rank's part goes out in K chunks. The columns
  *           of A are renumbered in the order in which rows of B arrive, so that chunk k is column block k.
