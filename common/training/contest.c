@@ -150,6 +150,7 @@ static enum status run_and_note(contest *c, const char *name, const linear_kerne
     for (int part = 0; part < NUM_PARTS; part++)
         r->part_ms[part] = NAN;
     snprintf(r->name, sizeof r->name, "%s", name);
+    (void)cudaGetLastError(); /* what an earlier network left behind is not this one's */
     r->status = c->kind->create(c->context, kernels, c->blas, &net, error);
     if (r->status == STATUS_OK) {
         r->status = run_network(c, net, is_suite, r, error);
