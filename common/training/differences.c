@@ -37,7 +37,7 @@ static void judge(const check *c, double error, double bound, const char *what, 
     const double share = fabs(error) / bound;
     v->checked++;
     v->passed = v->passed && share <= 1;
-    if (share <= v->worst) return;
+    if (share <= v->worst || isnan(v->worst)) return; /* nothing is worse than no number */
     v->worst = share;
     snprintf(v->where, sizeof v->where, "%s%s", what, how);
 }
