@@ -27,7 +27,7 @@ static enum status read_number(const argument *a, const char *text, error_text *
     errno = 0;
     const double value = whole ? (double)strtoll(text, &end, 10) : strtod(text, &end);
     if (end == text || *end || errno || !isfinite(value) || value < a->least || value > a->most)
-        return fail(error, STATUS_USAGE, "--%s must be a%s number from %.7g to %.7g; got '%s'",
+        return fail(error, STATUS_USAGE, "--%s must be a%s number from %.10g to %.10g; got '%s'",
                     a->name, whole ? " whole" : "", a->least, a->most, text);
     if (whole)
         *(int *)a->to = (int)value;
