@@ -67,7 +67,7 @@ struct exchange {
 cudaError_t exchange_open_loopback(int ranks, exchange **e);
 
 /* Makes the streams and events of all local ranks, on the device that each of them names: the last step of a kind's own
- * open. On error nothing is left. */
+ * open. After an error too, exchange_close frees those that were made. */
 cudaError_t exchange_make_streams(exchange *e);
 
 /* Frees the exchange; NULL is allowed. Streams must have no work left. */

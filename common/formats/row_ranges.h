@@ -17,8 +17,8 @@ extern "C" {
 enum { ROW_RANGES_ROW_COST = 4 };
 
 /* Fills first[0 .. ranges]: range r has the rows first[r] .. first[r + 1] - 1. Each begins at the first row at which the
- * work before, nonzeros and ROW_RANGES_ROW_COST for each row, reaches its share. So two ranges differ by the work of one row at
- * most, and a range may be empty. row_ptr: rows + 1 offsets on the host; ranges >= 1. O(ranges log rows). */
+ * work before, nonzeros and ROW_RANGES_ROW_COST for each row, reaches its share. So each range is off its share by the
+ * work of one row at most, and may be empty. row_ptr: rows + 1 offsets on the host; ranges >= 1. O(ranges log rows). */
 void row_ranges_cut(const int64_t *row_ptr, int64_t rows, int ranges, int64_t *first);
 
 /* A range of rows on the current device. */
