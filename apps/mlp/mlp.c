@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-/* The largest problem that is asked for: its images take 784 * 2^20 * 4 bytes, 3.3 GB. */
+/* The largest problem that is asked for: its images take 784 * 2^20 * 4 bytes, and those held out a quarter of that. */
 enum { MOST_SAMPLES = 1 << 20 };
 
 static enum status prepare(mlp_problem *p, device_info *device, const contest_options *o,
