@@ -137,6 +137,8 @@ static enum status make_words(const generator *self, double *value, csr_matrix *
                                 "there are only so many words", error);
     const double single = generator_value(value, SINGLE, 0);
     const int64_t short_rows = (int64_t)(single * (double)rows + 0.5), others = rows - short_rows;
+    if (short_rows > 0 && longest < 1)
+        return generator_refuse(self, SINGLE, single, 0, 0, "no document has a word", error);
     int64_t nnz;
     enum status status =
         generator_count(self, value, WORDS_NNZ, WORDS_DEG, 32, rows, (double)short_rows,

@@ -308,6 +308,8 @@ static void refusals_name_the_key(void **state)
         {"words:cols=10,longest=11", "here longest is from 0 to 10", STATUS_DATASET},
         {"words:rows=10,cols=10,longest=5,deg=6", "here deg is from 0 to 5", STATUS_DATASET},
         {"words:rows=10,cols=10,single=1,nnz=11", "here nnz is from 10 to 10", STATUS_DATASET},
+        {"words:cols=0,single=0.5", "here single is from 0 to 0", STATUS_DATASET},
+        {"words:longest=0,single=1", "here single is from 0 to 0", STATUS_DATASET},
         {"words:power=0", "power is a whole number from 1", STATUS_DATASET},
         {"banded:rows=100,dofs=3", "rows is a multiple of 3", STATUS_DATASET},
         {"banded:rows=100,deg=20,window=5", "here window is from 10 to 100", STATUS_DATASET},
