@@ -410,7 +410,7 @@ static void registry_is_sound(void **state)
             assert_true(llabs(5 * e->nnz - 2 * e->rows * e->cols) < 5);
     }
     assert_int_equal(graphs, 13);
-    assert_int_equal(of_real, 46);
+    assert_int_equal(of_real, 45);
     registry_free(&r);
 }
 
