@@ -11,7 +11,9 @@
 /* One line a choice: the key, then the values of the tunables in order, all separated by tabs. */
 static const char CACHE_FILE[] = "tuning.tsv";
 
-enum { KEY_BYTES = 800, LINE_BYTES = KEY_BYTES + MAX_TUNABLES * 12 + 2 };
+/* All settings fit: keys that were cut short would be equal. */
+enum { FLAGS_BYTES = 128 + MAX_TUNABLES * (int)sizeof(setting) };
+enum { KEY_BYTES = 700 + FLAGS_BYTES, LINE_BYTES = KEY_BYTES + MAX_TUNABLES * 12 + 2 };
 
 /* Checksum of this program's bytes: of the same sources and settings the compiler makes the same program again. A
  * student's kernel is hardly ever that of its commit. 0 where the program cannot be read. */
@@ -38,7 +40,7 @@ static uint64_t structure_checksum(const csr_matrix *A)
 static void cache_key(const workbench *w, const contender *c, char key[KEY_BYTES])
 {
     const row_stats *s = &w->problem->stats;
-    char flags[96];
+    char flags[FLAGS_BYTES];
     options_flags(w->options, flags, sizeof flags); /* with what --set fixes */
     snprintf(key, KEY_BYTES,
              "%s, driver %s, CUDA %s|%s@%016" PRIx64 "|%s %s %s|%d|%lldx%lld|nnz=%lld|max=%lld|"

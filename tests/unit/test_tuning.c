@@ -307,6 +307,12 @@ static void recalls_nothing_of_others(void **state)
     assert_recalls(&w, &lab.base, NULL);
     o = (options){.tune = true, .runs = 50};
     assert_recalls(&w, &lab.base, NULL);
+    o = (options){.tune = true, .num_settings = MAX_TUNABLES};
+    for (int i = 0; i < MAX_TUNABLES; i++)
+        snprintf(o.settings[i].name, sizeof o.settings[i].name, "LONG_SETTING_%d", i);
+    remember(&w, (const int[]){2, 2, 7});
+    strcpy(o.settings[MAX_TUNABLES - 1].value, "1"); /* the last of them counts, too */
+    assert_recalls(&w, &lab.base, NULL);
     o = (options){.tune = true};
     q.width++;
     assert_recalls(&w, &lab.base, NULL);
