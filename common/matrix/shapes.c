@@ -164,6 +164,11 @@ enum status make_everything(csr_matrix *A, error_text *error)
     return make(A, 131, 300, mixed, odd_column, error);
 }
 
+enum status make_few_blocks(csr_matrix *A, error_text *error)
+{
+    return make(A, 13, 21, mixed, odd_column, error);
+}
+
 typedef float value_fn(int64_t k);
 
 /* 50 rows of 9 nonzeros with values of their own. */

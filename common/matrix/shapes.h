@@ -32,6 +32,9 @@ enum status make_long_rows(csr_matrix *A, error_text *error);
 /* One of 33 x 1000 whose rows have nonzeros in neighbouring columns, which that has not. */
 enum status make_neighbours(csr_matrix *A, error_text *error);
 
+/* One of 13 x 21, as the layout of a few blocks: lists of up to ten of them, some empty. */
+enum status make_few_blocks(csr_matrix *A, error_text *error);
+
 /* One of 50 x 60 with values of its own, some of them zeros and subnormals. */
 enum status make_explicit_zeros(csr_matrix *A, error_text *error);
 

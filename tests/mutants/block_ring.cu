@@ -119,7 +119,7 @@ enum { FORWARD = 1, BACKWARD = 5 };
 
 #define RING_MUTANT(bug, shows, knobs, diagnosis) \
     static bsmm_contender mutant_##bug##knobs = { \
-        .base = {.lab = shows,                    \
+        .base = {.lab = ON_FEW_BLOCKS + shows,    \
                  .after = knobs,                  \
                  .name = #bug,                    \
                  .summary = diagnosis,            \
@@ -136,6 +136,7 @@ RING_MUTANT(RING_GROUP_TOO_FEW, SHOWS_ON_SIMT, BACKWARD, "NaN or infinity comput
 RING_MUTANT(RING_OF_OWN_COPIES, SHOWS_ON_SIMT, BACKWARD, "wrong values")
 RING_MUTANT(RING_EMPTY_GROUP_LEFT_OUT, SHOWS_ON_SIMT, BACKWARD, "wrong values")
 RING_MUTANT(RING_STAGE_OF_THE_NEXT_STEP, SHOWS_ALWAYS, BACKWARD, "wrong values")
-RING_MUTANT(RING_ABSENT_BLOCK_IN_STAGE, SHOWS_ALWAYS, BACKWARD, "wrong values")
+/* By what the stage held before: an older block, or nothing yet. */
+RING_MUTANT(RING_ABSENT_BLOCK_IN_STAGE, SHOWS_ALWAYS, BACKWARD, "in every row")
 RING_MUTANT(RING_SWIZZLED_ONCE, SHOWS_ALWAYS, FORWARD, "wrong values")
 RING_MUTANT(RING_BLOCKS_ONE_ON, SHOWS_ALWAYS, BACKWARD, "wrong values")
