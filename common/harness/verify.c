@@ -104,13 +104,17 @@ static void comparison_init(comparison *c, int which)
                       .longest_good = -1};
 }
 
-/* By how much an error may be larger than the bound of a sum of n products. A product that is off by R u |ab| makes the
- * sum wrong by R u sum |ab| at most, and, B being random, hardly ever by more than 6 R u sqrt(sum (ab)^2). The bound is
- * no less than u (n + 4) sum |ab|, or than 6 u sqrt(n sum (ab)^2) (ops/rounding.c): R / sqrt(n) of either is enough. */
+/* By how much an error may be larger than the bound of a sum of n products, each off by R u |ab| at most.
+ *
+ * Always. The sum is off by R u sum |ab|. The bound (ops/rounding.c) is u (n + 4) sum |ab|, or no less than
+ * 6 u sqrt(n sum (ab)^2), which is at least 6 u sum |ab| (Cauchy, Schwarz). So R / min(n + 4, 6) of it is enough.
+ *
+ * With random signs. Half of R is the rounding of each factor. Then errors have the random signs of B, and their sum has
+ * a standard deviation of 0.6 R u sqrt(sum (ab)^2) at most. Ten of them are R / sqrt(n) of either bound, or less. */
 static double tolerated(const reference *ref, double n)
 {
     const double factor = ref->bound_factor > 0 ? ref->bound_factor : 1;
-    return n > 0 ? factor + ref->product_rounding / sqrt(n) : factor;
+    return n > 0 ? factor + ref->product_rounding / fmax(sqrt(n), fmin(n + 4, 6)) : factor;
 }
 
 /* Compares one row of an output and adds it to the counts of the calling thread; sets bad_place[j] where

@@ -71,7 +71,8 @@ typedef struct contender {
     double bound_factor;
     /* Optional, for one that rounds its operands to fewer bits, and leaves small whole numbers as they are:
      * how far a product may be off by that with these settings, in units u of fp32's rounding; R, say. The
-     * bound of n products then grows by R / sqrt(n) times itself: see compare_row in harness/verify.c. */
+     * bound of n products, row_length of them, then grows by R / sqrt(n) times itself, or by R / 6 if n is
+     * smaller than 36: see harness/verify.c. */
     double (*product_rounding)(const int *tuning);
     /* Optional. Why it cannot take this problem, in half a sentence; NULL: it can. */
     const char *(*unsuited)(const struct problem *p);

@@ -15,7 +15,7 @@
     static double rounding_##name_(const int *tuning)                                           \
     {                                                                                           \
         (void)tuning;                                                                           \
-        return PRODUCT ? 0x1p14 + 4 : 0;                                                        \
+        return PRODUCT ? 0x1p14 + 4 + 32.0 * LONGEST : 0;                                       \
     }                                                                                           \
     static spmm_contender windows_##name_ = {                                                   \
         .base = {.lab = 122,                                                                    \

@@ -100,6 +100,35 @@ static void worst_is_relative_to_the_bound(void **state)
 }
 
 /* For a contender that rounds its operands; empty rows are exact all the same. */
+/* The error that is forgiven to n products within 1, each off by 12. */
+static double forgiven(int64_t n, float error)
+{
+    fake_problem f;
+    reference ref;
+    comparison c;
+    error_text text;
+    fake_create(&f, 1, 1);
+    f.bound[0] = 1;
+    f.length[0] = n;
+    reference_create(&f.problem, &ref);
+    ref.product_rounding = 12;
+    assert_int_equal(verify(&ref, (const float *const[]){&error}, &c, &text), STATUS_OK);
+    reference_destroy(&ref);
+    fake_destroy(&f);
+    assert_int_equal(c.bad, c.worst > 1);
+    return error / c.worst;
+}
+
+static void rounded_products_widen_the_bound(void **state)
+{
+    (void)state;
+    assert_float_equal(forgiven(1, 3), 1 + 12 / 5.0, 1e-12);
+    assert_float_equal(forgiven(2, 3.1f), 1 + 12 / 6.0, 1e-12);
+    assert_float_equal(forgiven(36, 3), 1 + 12 / 6.0, 1e-12);
+    assert_float_equal(forgiven(144, 3), 1 + 12 / 12.0, 1e-12);
+    assert_float_equal(forgiven(0, 2), 1, 1e-12);
+}
+
 static void a_factor_widens_the_bound(void **state)
 {
     (void)state;
@@ -330,6 +359,7 @@ int main(void)
         cmocka_unit_test(not_finite_fails),
         cmocka_unit_test(worst_is_relative_to_the_bound),
         cmocka_unit_test(a_factor_widens_the_bound),
+        cmocka_unit_test(rounded_products_widen_the_bound),
         cmocka_unit_test(counts),
         cmocka_unit_test(nothing_to_compare),
         cmocka_unit_test(any_number_of_threads),
