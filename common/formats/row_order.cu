@@ -1,10 +1,10 @@
 /*
- * row_order.cu - rows by length, on the GPU: an argsort by (window, -length).
+ * row_order.cu - rows by length, on the GPU: an argsort by (window, -length); and rows by their first column.
  */
 #include "formats/row_order.h"
 
 #include "device/argsort.h"
-#include "device/cuda_try.h"
+#include "device/parallel_for.cuh"
 
 constexpr int THREADS = 256;
 
@@ -52,6 +52,37 @@ cudaError_t row_order_make(const spmm_matrix *A, int window, int **d_order)
     CUDA_TRY_GOTO(error, failed, row_order_by_length(A, window, *d_order));
     return cudaSuccess;
 failed:
+    cudaFree(*d_order);
+    *d_order = NULL;
+    return error;
+}
+
+struct take_first_columns {
+    const int *row_ptr, *col_idx;
+    int cols, *key;
+
+    __device__ void operator()(int64_t row) const
+    {
+        key[row] = row_ptr[row] < row_ptr[row + 1] ? col_idx[row_ptr[row]] : cols;
+    }
+};
+
+cudaError_t row_order_make_by_column(const spmm_matrix *A, int **d_order)
+{
+    const size_t bytes = ((size_t)A->rows + 1) * sizeof(int);
+    int *d_key = NULL;
+    cudaError_t error = cudaSuccess;
+    *d_order = NULL;
+    CUDA_TRY(cudaMalloc((void **)d_order, bytes));
+    CUDA_TRY_GOTO(error, done, cudaMalloc((void **)&d_key, bytes));
+    CUDA_TRY_GOTO(error, done,
+                  device_parallel_for(
+                      A->rows, take_first_columns{A->d_row_ptr, A->d_col_idx, A->cols, d_key}, 0));
+    CUDA_TRY_GOTO(error, done, device_identity(*d_order, A->rows, 0));
+    CUDA_TRY_GOTO(error, done, device_argsort(d_key, A->cols, *d_order, A->rows, 0));
+done:
+    cudaFree(d_key);
+    if (error == cudaSuccess) return error;
     cudaFree(*d_order);
     *d_order = NULL;
     return error;

@@ -11,10 +11,8 @@
  */
 #include "product.cuh"
 
-#include "device/argsort.h"
 #include "device/cuda_try.h"
 #include "device/facts.h"
-#include "device/parallel_for.cuh"
 #include "device/partial_sums.h"
 #include "formats/row_order.h"
 #include "ops/spmm.h"
@@ -156,36 +154,6 @@ static void release(spmm_plan *plan)
     free(own);
 }
 
-struct take_first_columns {
-    const int *row_ptr, *col_idx;
-    int cols, *key;
-
-    __device__ void operator()(int64_t row) const
-    {
-        key[row] = row_ptr[row] < row_ptr[row + 1] ? col_idx[row_ptr[row]] : cols;
-    }
-};
-
-/* The order of rows that is asked for, in a new array, or none. */
-static cudaError_t order_rows(const spmm_matrix *A, int kind, int **d_order)
-{
-    int *d_key = NULL;
-    cudaError_t error = cudaSuccess;
-    *d_order = NULL;
-    if (kind == BY_LENGTH) return row_order_make(A, 0, d_order);
-    if (kind == AS_THEY_COME || A->rows == 0) return cudaSuccess;
-    CUDA_TRY_GOTO(error, done, cudaMalloc((void **)&d_key, A->rows * sizeof(int)));
-    CUDA_TRY_GOTO(error, done, cudaMalloc((void **)d_order, A->rows * sizeof(int)));
-    CUDA_TRY_GOTO(error, done,
-                  device_parallel_for(
-                      A->rows, take_first_columns{A->d_row_ptr, A->d_col_idx, A->cols, d_key}, 0));
-    CUDA_TRY_GOTO(error, done, device_identity(*d_order, A->rows, 0));
-    CUDA_TRY_GOTO(error, done, device_argsort(d_key, A->cols, *d_order, A->rows, 0));
-done:
-    cudaFree(d_key);
-    return error;
-}
-
 /* Replaces settings that no kernel has. Loads of four columns want an N that is a multiple of four. */
 static void settle(const spmm_plan *plan, int *set)
 {
@@ -204,7 +172,9 @@ static cudaError_t prepare_state(spmm_plan *plan, windows_state *own)
                                      .where = set[TUNE_HOST] ? ON_HOST : ON_DEVICE};
     int *d_order = NULL;
     cudaError_t error = cudaSuccess;
-    if (!plan->d_row_order) error = order_rows(&plan->A, set[TUNE_ORDER], &d_order);
+    const int order = plan->d_row_order ? AS_THEY_COME : set[TUNE_ORDER];
+    if (order == BY_LENGTH) error = row_order_make(&plan->A, 0, &d_order);
+    if (order == BY_FIRST_COLUMN) error = row_order_make_by_column(&plan->A, &d_order);
     if (error == cudaSuccess)
         error = row_windows_build(&plan->A, d_order ? d_order : plan->d_row_order, &shape,
                                   &own->windows);
@@ -219,7 +189,6 @@ static cudaError_t prepare_state(spmm_plan *plan, windows_state *own)
 
 static cudaError_t prepare(spmm_plan *plan)
 {
-    if (plan->A.cols > MAX_WINDOW_COLUMNS) return cudaErrorNotSupported;
     settle(plan, plan->tuning);
     plan->state = calloc(1, sizeof(windows_state));
     if (!plan->state) return cudaErrorMemoryAllocation;
@@ -306,28 +275,21 @@ static spmm_contender lab22 = {
              .unit = UNIT_TENSOR_CORES,
              .product_rounding = product_rounding,
              .unsuited = unsuited,
-             .tunables = {{"PRODUCT",
-                           "tf32: factors of 11 bits; fp32: three such products",
-                           {FP32, TF32},
-                           2,
-                           FP32,
-                           true,
-                           PRODUCTS_BY_NAME},
-                          {"WIDTH", "columns of C a warp takes", {32, 64, 128}, 3, 32},
-                          {"DEPTH", "runs whose rows of B are loaded at once", {1, 2, 4}, 3, 2},
-                          {"LONGEST", "runs a warp takes", {8, 16, 32, 64, 128, 256}, 6, 32},
-                          {"RESIDUAL", "1: CUDA cores take what windows have left", {0, 1}, 2, 0},
-                          {"ORDER",
-                           "rows: as they come, by length, by first column",
-                           {AS_THEY_COME, BY_LENGTH, BY_FIRST_COLUMN},
-                           3,
-                           AS_THEY_COME},
-                          {"ATOMICS",
-                           "0: none; once an item, every DEPTH runs, every run",
-                           {NO_ATOMICS, ONCE_AN_ITEM, AFTER_EVERY_GROUP, AFTER_EVERY_RUN},
-                           4,
-                           NO_ATOMICS},
-                          {"HOST", "1: build the format on the host", {0, 1}, 2, 0, true}}},
+             .tunables =
+                 {{"PRODUCT",
+                   "tf32: factors of 11 bits; fp32: three such products",
+                   {FP32, TF32},
+                   2,
+                   FP32,
+                   true,
+                   PRODUCTS_BY_NAME},
+                  {"WIDTH", "columns of C a warp takes", {32, 64, 128}, 3, 32},
+                  {"DEPTH", "runs whose rows of B are loaded at once", {1, 2, 4}, 3, 2},
+                  {"LONGEST", "runs a warp takes", {8, 16, 32, 64, 128, 256}, 6, 32},
+                  {"RESIDUAL", "1: CUDA cores take what windows have left", {0, 1}, 2, 0},
+                  {"ORDER", "rows: as they come, by length, by column", {0, 1, 2}, 3, 0},
+                  {"ATOMICS", "0: none; an item, every DEPTH runs, every run", {0, 1, 2, 3}, 4, 0},
+                  {"HOST", "1: build the format on the host", {0, 1}, 2, 0, true}}},
     .choose = choose,
     .prepare = prepare,
     .run = run,
