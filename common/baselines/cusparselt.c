@@ -72,14 +72,21 @@ static cudaError_t describe(const spmm_plan *plan, lt_state *s)
     return cudaSuccess;
 }
 
-static cudaError_t make_plan(lt_state *s)
+/* Makes room for what the plan's algorithm wants; a search may choose one that wants more. */
+static cudaError_t make_workspace(lt_state *s)
 {
     size_t bytes;
+    LT_TRY(cusparseLtMatmulGetWorkspace(&s->handle, &s->plan, &bytes));
+    CUDA_TRY(cudaFree(s->d_workspace));
+    s->d_workspace = NULL;
+    return cudaMalloc(&s->d_workspace, bytes + 1);
+}
+
+static cudaError_t make_plan(lt_state *s)
+{
     LT_TRY(cusparseLtMatmulPlanInit(&s->handle, &s->plan, &s->product, &s->selection));
     s->has_plan = true;
-    LT_TRY(cusparseLtMatmulGetWorkspace(&s->handle, &s->plan, &bytes));
-    CUDA_TRY(cudaMalloc(&s->d_workspace, bytes + 1));
-    return cudaSuccess;
+    return make_workspace(s);
 }
 
 static cudaError_t compress(const spmm_plan *plan, lt_state *s)
@@ -133,6 +140,7 @@ static cudaError_t search(const spmm_plan *plan, lt_state *s, int *chosen)
     CUDA_TRY_GOTO(error, done,
                   cusparse_as_cuda_error(cusparseLtMatmulAlgGetAttribute(
                       &s->handle, &s->selection, CUSPARSELT_MATMUL_ALG_CONFIG_ID, &id, sizeof id)));
+    CUDA_TRY_GOTO(error, done, make_workspace(s));
     *chosen = id + 1;
 done:
     cudaFree(d_B);
