@@ -204,8 +204,8 @@ static const char *unsuited(const problem *p)
                  .unsuited = unsuited,                                                \
                  .tunables = {{"ALGORITHM",                                           \
                                "number of cuSPARSELt's algorithm; 0: its own search", \
-                               {0},                                                   \
-                               1}}},                                                  \
+                               {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11},                \
+                               MAX_TUNABLE_VALUES}}},                                 \
         .prepare = prepare, .run16 = run16, .release = release                        \
     }
 
