@@ -200,7 +200,7 @@ static cudaError_t prepare(spmm_plan *plan)
                  .unsuited = dense_unsuited,                                    \
                  .tunables = {{"ALGORITHM",                                     \
                                "place in cuBLASLt's list; 0: the fastest",      \
-                               {0, 1, 2, 3, 4, 5, 6, 7},                        \
+                               {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11},          \
                                LISTED + 1}}},                                   \
         .prepare = prepare, .rebind = again, .run16 = run16, .release = release \
     }
