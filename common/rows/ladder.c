@@ -223,6 +223,10 @@ enum status run_ladder(const request *q)
             take_row(l, (row_of){t, row});
     }
     if (!l->width.key.count) refuse(STATUS_DATASET, "no rows of plain runs with a warm cache");
+    if (lab && !l->fp32.known[lab] && !l->fp16.known[lab] && !l->bf16.known[lab]) {
+        fputs("Not measured yet.\n", out); /* others of the operation were */
+        return STATUS_OK;
+    }
     const bool is_narrow = lab && !l->fp32.known[lab] && (l->fp16.known[lab] || l->bf16.known[lab]);
     names commits = l->fp32.commits;
     if (is_narrow) {
