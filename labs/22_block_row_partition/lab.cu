@@ -5,7 +5,7 @@
  *           an mma with one nonzero a column. All runs are alike, however sparse A is (formats/row_windows.h).
  * Changed   Lab 21 has a bit for each element of a panel; here a nonzero has a key, and CSR's 8 bytes. B goes to registers,
  *           not to shared memory: hardly a row of B is used twice in a window.
- * Run       make lab22 && ./lab22 market 32
+ * Run       make lab22 && ./lab22 datasets/samples/market.mtx 32
  * Watch     1 of 16 multiplications is of a nonzero, and it does not matter: the bytes of B are those of lab 11.
  * Paper     BRP-SpMM, IPDPS 2025
  */

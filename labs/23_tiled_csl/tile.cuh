@@ -44,7 +44,7 @@ static __device__ void copy_words(const tiled_csl &A, size_t tile, stage<TILE_N,
 static __device__ void clear(dense_tile &tile)
 {
     uint4 *const to = reinterpret_cast<uint4 *>(&tile);
-    /* BEGIN STUDENT: 16 bytes a store */
+    /* BEGIN STUDENT: clear the tile, 16 bytes a store */
     for (unsigned i = threadIdx.x; i < sizeof tile / sizeof *to; i += BLOCK)
         to[i] = make_uint4(0, 0, 0, 0);
     /* END STUDENT */

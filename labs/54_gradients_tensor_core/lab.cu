@@ -140,11 +140,13 @@ __device__ __forceinline__ void multiply_add(const H *X, const H *dY, unsigned o
     const int lane = lane_id();
 #pragma unroll
     for (int k = 0; k < TOKENS; k += 16) {
-        uint32_t y[2][4];
+        uint32_t y[2][4] = {};
 #pragma unroll
         for (int n = 0; n < 2; n++)
-            /* y[n][0], y[n][1]: tokens 0 to 7 and 8 to 15 of features 0 to 7; the others: of features 8 to 15. */
-            ldmatrix_x4_trans(y[n], dY + place(k + lane % 16, output / 8 + 2 * n + lane / 16));
+            /* y[n][0], y[n][1]: tokens 0 to 7 and 8 to 15 of features 0 to 7; the others: of features 8 to 15. A stripe
+             * that no open block reads was not copied. */
+            if (open & 0x55u << n)
+                ldmatrix_x4_trans(y[n], dY + place(k + lane % 16, output / 8 + 2 * n + lane / 16));
 #pragma unroll
         for (int m = 0; m < 4; m++) {
             if (!(open >> 2 * m & 3)) continue;
