@@ -46,4 +46,4 @@ $(OUT)/traced/tests/cli/faulty: $(call object,$(LAB_MAIN)) $(call traced,$(call 
 
 # Device code of all labs, for the architectures given: make BACKEND=cuda ARCH='75 80 120' device-code
 .PHONY: device-code
-device-code: $(patsubst %,$(OUT)/%,$(addsuffix .fatbin,$(basename $(shell find labs apps common -name '*.cu'))))
+device-code: $(patsubst %,$(OUT)/%,$(addsuffix .fatbin,$(basename $(shell find $(wildcard labs apps common) -name '*.cu')))) ## Compile the device code of every kernel: make device-code BACKEND=cuda ARCH="75 80"

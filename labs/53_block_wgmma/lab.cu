@@ -93,10 +93,9 @@ __device__ __forceinline__ bool multiply_add(workplace<H, B> &w, progress &p, su
         } else
             start_block<H, B, TRANSPOSED>(W + j * B * B, x, sum.of[j]);
     }
-    /* BEGIN STUDENT: the products of the step before are done, those of this one need not be: give its stage back */
+    /* The products of the step before are done, those of this one need not be: gives its stage back. */
     wgmma_wait_but(GATED ? 0 : __popc(open), before);
     if (p.running >= 0) give_back<H, B, CLUSTER>(w, p.running);
-    /* END STUDENT */
     p.running = s;
     p.turn.advance(w.STAGES);
     return note & LAST_STEP;

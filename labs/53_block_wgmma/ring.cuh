@@ -114,7 +114,7 @@ __device__ __forceinline__ void fetch_all(const walk_of &a, workplace<H, B> &w)
                 entry[i] = step < end ? a.entry[(size_t)step * a.stride + i] : -1;
             const unsigned open = open_blocks<GROUP, GATED>(a, entry + 1, gate);
             const int s = turn.number;
-            /* BEGIN STUDENT: wait for the stage; leave the note and the gates; announce the bytes; ask for the copies */
+            /* Waits for the stage; leaves the note and the gates; announces the bytes; asks for the copies. */
             mbarrier_wait(&w.empty[s], turn.parity);
             w.note[s] = open | (step + 1 >= end ? LAST_STEP : 0);
 #pragma unroll
@@ -124,7 +124,6 @@ __device__ __forceinline__ void fetch_all(const walk_of &a, workplace<H, B> &w)
             if (open)
                 ask<H, B, CLUSTER>(a, w.stage[s], &w.full[s], entry[0], entry + 1, open,
                                    tile.token0);
-            /* END STUDENT */
             turn.advance(w.STAGES);
         } while (++step < end);
     }
