@@ -6,21 +6,7 @@
 #define GAT_CHECK_H
 
 #include "network.h"
-
-#include <stdbool.h>
-
-typedef struct verdict {
-    bool passed;
-    double loss, exact_loss;
-    double worst;   /* the largest error as a share of its bound */
-    int checked;    /* derivatives that were formed */
-    char where[64]; /* that of the largest error: "W of layer 1, along a direction" */
-} verdict;
-
-/* How much to check: of each tensor some directions, in which all its elements move by +-h, and some elements alone. */
-typedef struct amount {
-    int directions, elements;
-} amount;
+#include "training/differences.h"
 
 /* Gives the network these parameters, makes its gradient and checks it. */
 enum status check_gradient(network *net, const model *m, const graph *g, const float *parameters,

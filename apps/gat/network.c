@@ -1,7 +1,6 @@
 #include "network.h"
 
-#include "harness/device.h"
-#include "library/sparse_plan.h"
+#include "training/try.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -9,22 +8,6 @@
 #include <string.h>
 
 enum { MAX_ARRAYS = 9 * MAX_LAYERS + 24 };
-
-#define TRY(call)                                 \
-    do {                                          \
-        const enum status status_ = (call);       \
-        if (status_ != STATUS_OK) return status_; \
-    } while (0)
-#define TRY_CUDA(call)                                                     \
-    do {                                                                   \
-        const cudaError_t cuda_ = (call);                                  \
-        if (cuda_ != cudaSuccess) return device_fail(cuda_, #call, error); \
-    } while (0)
-#define TRY_PLAN(call)                                          \
-    do {                                                        \
-        const enum sparse_status plan_ = (call);                \
-        if (plan_ != SPARSE_OK) return plan_fail(plan_, error); \
-    } while (0)
 
 /* A layer's arrays and plans on the device. */
 typedef struct layer_state {
@@ -58,15 +41,6 @@ struct network {
     void *arrays[MAX_ARRAYS];
     int num_arrays;
 };
-
-static enum status plan_fail(enum sparse_status status, error_text *error)
-{
-    return fail(error,
-                status == SPARSE_NO_MEMORY  ? STATUS_MEMORY
-                : status == SPARSE_UNSUITED ? STATUS_SKIPPED
-                                            : STATUS_RUNTIME,
-                "%s", sparse_error_text());
-}
 
 /* ---- making it ------------------------------------------------------------------------------- */
 
