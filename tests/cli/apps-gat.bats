@@ -5,31 +5,16 @@
 
 bats_require_minimum_version 1.5.0
 
-setup() {
-    ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
-    cd "$ROOT" || return
-    OUT=${OUT:-build/simt}
-    gat=$OUT/apps/gat/gat
-    [ -x "$gat" ] || skip "$gat is not built"
-    unset SPMM_DATA_DIR MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
-    small=rand:rows=60,deg=4,skew=1
-    export OMP_WAIT_POLICY=passive # as scripts/run-tests has it
-}
+load apps
 
-# fails STATUS TEXT WORD...: gat says this one line on stderr, and ends so.
-fails() {
-    local expected=$1 text=$2
-    shift 2
-    run --separate-stderr "$gat" "$@"
-    echo "status $status, stderr: $stderr"
-    [ "$status" -eq "$expected" ]
-    [ "${#stderr_lines[@]}" -eq 1 ]
-    [[ $stderr == "gat: "*"$text"* ]]
+setup() {
+    open_app gat
+    small=rand:rows=60,deg=4,skew=1
 }
 
 # learns WORD...: the check passes, and the loss falls to less than half of what it was.
 learns() {
-    run -0 "$gat" "$small" --vs none --classes 4 --steps 15 --rate 0.05 "$@"
+    run -0 "$app" "$small" --vs none --classes 4 --steps 15 --rate 0.05 "$@"
     echo "$output"
     grep -q '^suite  *PASS' <<<"$output"
     awk '$1 == 0 && NF == 4 { first = $2 } $1 == 15 { last = $2 } END { exit !(last < first / 2) }' <<<"$output"
@@ -40,33 +25,33 @@ learns() {
 
 @test "a graph has both directions of each edge once, and one from every vertex to itself" {
     printf '%%%%MatrixMarket matrix coordinate pattern general\n4 4 4\n1 2\n2 1\n1 2\n3 3\n' >"$BATS_TEST_TMPDIR/tiny.mtx"
-    run -0 "$gat" "$BATS_TEST_TMPDIR/tiny.mtx" --vs none --classes 2 --check-only --seed 3
+    run -0 "$app" "$BATS_TEST_TMPDIR/tiny.mtx" --vs none --classes 2 --check-only --seed 3
     [[ $output == *"  4 vertices, 6 edges"* ]]
 }
 
 @test "layers, heads and widths of any number have a right gradient" {
-    run -0 "$gat" "$small" --vs none --check-only --layers 3 --heads 3 --hidden 5 --classes 3 --features 7
+    run -0 "$app" "$small" --vs none --check-only --layers 3 --heads 3 --hidden 5 --classes 3 --features 7
     [[ $output == *"gat of 3 layers, 3 heads of 5 features"*"PASS"* ]]
-    run -0 "$gat" "$small" --vs none --check-only --layers 1 --classes 2
-    run -0 "$gat" "$small" --vs none --check-only --heads 1 --features 1
-    run -0 "$gat" "$small" --vs none --check-only --model gcn --layers 4 --hidden 3
+    run -0 "$app" "$small" --vs none --check-only --layers 1 --classes 2
+    run -0 "$app" "$small" --vs none --check-only --heads 1 --features 1
+    run -0 "$app" "$small" --vs none --check-only --model gcn --layers 4 --hidden 3
 }
 
 @test "a row of more nonzeros than a warp walks along" {
     awk 'BEGIN { print "%%MatrixMarket matrix coordinate pattern general\n600 600 599"
         for (i = 2; i <= 600; i++) print 1, i }' >"$BATS_TEST_TMPDIR/star.mtx"
-    run -0 "$gat" "$BATS_TEST_TMPDIR/star.mtx" --vs roma --check-only --heads 2 --hidden 2 --features 4
+    run -0 "$app" "$BATS_TEST_TMPDIR/star.mtx" --vs roma --check-only --heads 2 --hidden 2 --features 4
     [ "$(grep -c PASS <<<"$output")" -eq 2 ]
 }
 
 @test "rivals side by side: lab 22 on tensor cores, and another" {
-    run -0 "$gat" "$small" --model gcn --vs block_row_partition,roma --check-only --hidden 2 --features 4
+    run -0 "$app" "$small" --model gcn --vs block_row_partition,roma --check-only --hidden 2 --features 4
     [ "$(grep -c PASS <<<"$output")" -eq 3 ]
     [[ $output == *block_row_partition* && $output == *roma* ]]
 }
 
 @test "a network of three kernels by name computes the same" {
-    run -0 "$gat" "$small" --vs split_rows --steps 5 --heads 2 --csv "$BATS_TEST_TMPDIR/rows.csv"
+    run -0 "$app" "$small" --vs split_rows --steps 5 --heads 2 --csv "$BATS_TEST_TMPDIR/rows.csv"
     [[ $output == *"fused_attention"* && $output == *"sparse_softmax, split_rows"* ]]
     # A GPU fills in times and bytes.
     awk -F, -v times="$([ "${BACKEND:-simt}" = simt ] || echo 1)" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
@@ -74,31 +59,15 @@ learns() {
         $at["status"] != "ok" || $at["of_bound"] > 0.5 || ($at["step_ms"] != "") != times + 0 || ($at["device_bytes"] != "") != times + 0 { bad = 1 }
         { loss[NR] = $at["last_loss"]; first[NR] = $at["first_loss"] }
         END { d = loss[2] - loss[3]; exit bad || NR != 3 || d * d > 1e-6 || !(loss[2] < first[2]) }' "$BATS_TEST_TMPDIR/rows.csv"
-    run -0 "$gat" "$small" --check-only --features 5 --csv - --vs none
+    run -0 "$app" "$small" --check-only --features 5 --csv - --vs none
     [[ $output == *$'\n'"1,gat,gat,suite,"* ]]
 }
 
 @test "without a GPU no time and no vendor is shown" {
     [ "${BACKEND:-simt}" = simt ] || skip "a GPU has both"
-    run -0 "$gat" "$small" --steps 1
+    run -0 "$app" "$small" --steps 1
     [[ $output == *"n/a (simt)"*"cuSPARSE "*"n/a (no GPU)"* ]]
     [[ $output != *" ms"* ]]
-}
-
-# build_wrong SCRIPT: the program with apps/gat/FILE edited by sed, from the objects of the build under test.
-build_wrong() {
-    local file=$1 script=$2
-    [ "${BACKEND:-simt}" = simt ] || skip "one backend is enough"
-    mkdir -p "$BATS_TEST_TMPDIR/build/simt"
-    cp -rp Makefile config.mk mk scripts common labs apps "$BATS_TEST_TMPDIR"
-    cp -rp "$OUT"/{common,labs,apps,generated,settings} "$BATS_TEST_TMPDIR/build/simt"
-    cp -rp datasets "$BATS_TEST_TMPDIR"
-    cd "$BATS_TEST_TMPDIR" || return
-    sed -i "$script" "apps/gat/$file"
-    run ! cmp -s "apps/gat/$file" "$ROOT/apps/gat/$file"
-    until [ "apps/gat/$file" -nt "$gat" ]; do touch "apps/gat/$file"; done
-    make -s BACKEND=simt build/simt/apps/gat/gat >log 2>&1 || { cat log; return 1; }
-    gat=build/simt/apps/gat/gat
 }
 
 @test "1: the check finds a softmax's gradient without its mean" {
@@ -155,7 +124,7 @@ build_wrong() {
 }
 
 @test "--help names every option, and what it prints is a program's own name" {
-    run -0 "$gat" --help
+    run -0 "$app" --help
     for option in model layers heads hidden features classes steps runs rate seed vs check-only csv data-dir device; do
         grep -q -e "^  --$option " <<<"$output"
     done

@@ -5,31 +5,16 @@
 
 bats_require_minimum_version 1.5.0
 
-setup() {
-    ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
-    cd "$ROOT" || return
-    OUT=${OUT:-build/simt}
-    rnn=$OUT/apps/rnn/rnn
-    [ -x "$rnn" ] || skip "$rnn is not built"
-    unset SPMM_DATA_DIR MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
-    lstm=weights:rows=80,cols=20,sparsity=0.7
-    export OMP_WAIT_POLICY=passive # as scripts/run-tests has it
-}
+load apps
 
-# fails STATUS TEXT WORD...: rnn says this one line on stderr, and ends so.
-fails() {
-    local expected=$1 text=$2
-    shift 2
-    run --separate-stderr "$rnn" "$@"
-    echo "status $status, stderr: $stderr"
-    [ "$status" -eq "$expected" ]
-    [ "${#stderr_lines[@]}" -eq 1 ]
-    [[ $stderr == "rnn: "*"$text"* ]]
+setup() {
+    open_app rnn
+    lstm=weights:rows=80,cols=20,sparsity=0.7
 }
 
 @test "every cell has a right gradient and learns, with dense products as with sparse ones" {
     for gates in 1 3 4; do
-        run -0 "$rnn" "weights:rows=$((gates * 20)),cols=20,sparsity=0.7" --batch 6 --time 4 --steps 8 --vs dense --csv "$BATS_TEST_TMPDIR/rows.csv"
+        run -0 "$app" "weights:rows=$((gates * 20)),cols=20,sparsity=0.7" --batch 6 --time 4 --steps 8 --vs dense --csv "$BATS_TEST_TMPDIR/rows.csv"
         [ "$(grep -c PASS <<<"$output")" -eq 2 ]
         awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
             { gsub(/"[^"]*"/, "-") }
@@ -40,33 +25,17 @@ fails() {
 }
 
 @test "sizes of any number have a right gradient" {
-    run -0 "$rnn" weights:rows=21,cols=7,sparsity=0.5 --batch 5 --time 3 --check-only --vs split_rows
+    run -0 "$app" weights:rows=21,cols=7,sparsity=0.5 --batch 5 --time 3 --check-only --vs split_rows
     [ "$(grep -c PASS <<<"$output")" -eq 2 ]
-    run -0 "$rnn" weights:rows=7,cols=7,sparsity=0 --batch 1 --time 2 --check-only --vs none
-    run -0 "$rnn" weights:rows=44,cols=11,sparsity=0.6 --batch 33 --time 7 --check-only --vs none --seed 9
+    run -0 "$app" weights:rows=7,cols=7,sparsity=0 --batch 1 --time 2 --check-only --vs none
+    run -0 "$app" weights:rows=44,cols=11,sparsity=0.6 --batch 33 --time 7 --check-only --vs none --seed 9
 }
 
 @test "without a GPU no time and no vendor is shown" {
     [ "${BACKEND:-simt}" = simt ] || skip "a GPU has both"
-    run -0 "$rnn" "$lstm" --batch 4 --steps 2
+    run -0 "$app" "$lstm" --batch 4 --steps 2
     [[ $output == *"lstm of 20 units"*"n/a (simt)"*"cuSPARSE "*"n/a (no GPU)"* ]]
     [[ $output != *"parts of"* ]]
-}
-
-# build_wrong SCRIPT: the program with apps/rnn/FILE edited by sed, from the objects of the build under test.
-build_wrong() {
-    local file=apps/rnn/$1 script=$2
-    [ "${BACKEND:-simt}" = simt ] || skip "one backend is enough"
-    mkdir -p "$BATS_TEST_TMPDIR/build/simt"
-    cp -rp Makefile config.mk mk scripts common labs apps "$BATS_TEST_TMPDIR"
-    cp -rp "$OUT"/{common,labs,apps,generated,settings} "$BATS_TEST_TMPDIR/build/simt"
-    cp -rp datasets "$BATS_TEST_TMPDIR"
-    cd "$BATS_TEST_TMPDIR" || return
-    sed -i "$script" "$file"
-    run ! cmp -s "$file" "$ROOT/$file"
-    until [ "$file" -nt "$rnn" ]; do touch "$file"; done
-    make -s BACKEND=simt build/simt/apps/rnn/rnn >log 2>&1 || { cat log; return 1; }
-    rnn=build/simt/apps/rnn/rnn
 }
 
 @test "1: the check finds time steps whose gradients are not summed" {
@@ -97,7 +66,7 @@ build_wrong() {
 }
 
 @test "--help names every option" {
-    run -0 "$rnn" --help
+    run -0 "$app" --help
     for option in batch time steps rate seed vs runs check-only csv data-dir device; do
         grep -q -e "^  --$option " <<<"$output"
     done
