@@ -19,8 +19,6 @@
 
 #include <stdlib.h>
 
-#include <algorithm>
-
 /* Positions in spmm_plan.tuning. */
 enum {
     TUNE_PRODUCT,
@@ -81,10 +79,10 @@ static __global__ void __launch_bounds__(BLOCK)
     const int begin = p.w.d_rest_start[i], end = p.w.d_rest_start[i + 1];
     float sum[K][V] = {};
     float *const out = p.C + (size_t)row * p.N;
-    if (marked & RESIDUAL_ADDS)
 #pragma unroll
-        for (int k = 0; k < K; k++)
-            load_vector_plain(sum[k], out + min(column0 + k * LANES * V, p.N - V));
+    for (int k = 0; k < K; k++)
+        if ((marked & RESIDUAL_ADDS) && column0 + k * LANES * V < p.N)
+            load_vector_plain(sum[k], out + column0 + k * LANES * V);
     /* BEGIN STUDENT: add the row's nonzeros to its sums, IN_FLIGHT rows of B at once */
     for (int first = begin; first < end; first += IN_FLIGHT) {
         float b[IN_FLIGHT][K][V], value[IN_FLIGHT];
@@ -206,29 +204,28 @@ static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStre
 {
     const windows_state *own = (const windows_state *)plan->state;
     const int *const set = plan->tuning;
-    const int N = plan->N, atomics = set[TUNE_ATOMICS];
     const row_windows *w = own->windows;
     const windows_product p = {.w = *w,
-                               .N = N,
+                               .N = plan->N,
                                .item_blocks = (w->items + WARPS - 1) / WARPS,
-                               .atomics = atomics != NO_ATOMICS,
+                               .atomics = set[TUNE_ATOMICS] != NO_ATOMICS,
                                .B = B,
                                .C = C,
                                .d_partial = own->partial.d_sums,
                                .d_arrived = own->partial.d_arrived};
-    if (p.atomics) CUDA_TRY(cudaMemsetAsync(C, 0, (size_t)plan->A.rows * N * sizeof *C, stream));
+    if (p.atomics) CUDA_TRY(cudaMemsetAsync(C, 0, (size_t)plan->A.rows * p.N * sizeof *C, stream));
     if (w->items > 0) {
-        const int slices = (N + set[TUNE_WIDTH] - 1) / set[TUNE_WIDTH];
+        const int slices = (p.N + set[TUNE_WIDTH] - 1) / set[TUNE_WIDTH];
         windows_kernel *const kernel =
-            set[TUNE_PRODUCT] == TF32 ? pick<false>(N, set) : pick<true>(N, set);
+            set[TUNE_PRODUCT] == TF32 ? pick<false>(p.N, set) : pick<true>(p.N, set);
         kernel<<<p.item_blocks * slices, BLOCK, 0, stream>>>(p);
         CUDA_TRY(cudaGetLastError());
     }
     if (w->rest_rows > 0) {
         const int row_blocks = (w->rest_rows + BLOCK / 8 - 1) / (BLOCK / 8);
-        const int slices = (N + BAND - 1) / BAND;
+        const int slices = (p.N + BAND - 1) / BAND;
         auto *const kernel =
-            N % 4 ? spmm_block_row_residual_kernel<1> : spmm_block_row_residual_kernel<4>;
+            p.N % 4 ? spmm_block_row_residual_kernel<1> : spmm_block_row_residual_kernel<4>;
         kernel<<<row_blocks * slices, BLOCK, 0, stream>>>(p, row_blocks);
     }
     return cudaGetLastError();
@@ -245,8 +242,7 @@ static size_t format_bytes(const spmm_plan *plan)
  * them: a row's 256 bytes at once. */
 static void choose(const row_stats *stats, int N, int *tuning)
 {
-    const int64_t warps = (int64_t)std::max(device_facts_get()->sms, 1) * 32;
-    const int64_t runs = stats->nnz / RUN / warps;
+    const int64_t runs = stats->nnz / RUN / (std::max(device_facts_get()->sms, 1) * 32);
     tuning[TUNE_WIDTH] = N > BAND ? 2 * BAND : BAND;
     tuning[TUNE_LONGEST] = 32;
     while (tuning[TUNE_LONGEST] < 256 && tuning[TUNE_LONGEST] < runs)

@@ -20,6 +20,8 @@
 #include "device/warp.cuh"
 #include "formats/row_windows.h"
 
+#include <algorithm>
+
 constexpr int WARPS = 4, BLOCK = WARPS * WARP_SIZE;
 constexpr int BAND = 32;    /* columns that four products make */
 constexpr int PRODUCTS = 4; /* of 8 columns */
@@ -30,11 +32,8 @@ constexpr int PRODUCTS = 4; /* of 8 columns */
 template <bool EXACT, int Q, int DEPTH>
 constexpr int REGISTERS = (16 * Q + 8 * Q * DEPTH + 8 * DEPTH + (EXACT ? 28 : 16) + 7) / 8 * 8;
 template <bool EXACT, int Q, int DEPTH>
-constexpr int BLOCKS_BY_REGISTERS = 65536 / (BLOCK * REGISTERS<EXACT, Q, DEPTH>);
-template <bool EXACT, int Q, int DEPTH>
-constexpr int BLOCKS_PER_SM = BLOCKS_BY_REGISTERS<EXACT, Q, DEPTH> < THREADS_PER_SM / BLOCK
-                                  ? BLOCKS_BY_REGISTERS<EXACT, Q, DEPTH>
-                                  : THREADS_PER_SM / BLOCK;
+constexpr int BLOCKS_PER_SM = std::min(65536 / (BLOCK * REGISTERS<EXACT, Q, DEPTH>),
+                                       THREADS_PER_SM / BLOCK);
 
 struct windows_product {
     row_windows w;
