@@ -139,52 +139,28 @@ __device__ __forceinline__ void wgmma_m64n64k8_tf32(float (&d)[8][4], const uint
               "{%16,%17,%18,%19}, %20, 1, 1, 1, %21;")
 #define WGMMA_INPUTS(a, b, across) "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "n"(across)
 
-/* Starts d += a b of numbers of format H, __half or __nv_bfloat16: 16 deep, 64 columns. */
-template <class H, bool ACROSS>
-__device__ __forceinline__ void wgmma_k16(float (&d)[8][4], const uint32_t (&a)[4], uint64_t b)
+/* Starts d += a b of numbers of format H, __half or __nv_bfloat16: 16 deep, 64 columns or 32, eight a tile. */
+template <class H, bool ACROSS, int TILES>
+__device__ __forceinline__ void wgmma_k16(float (&d)[TILES][4], const uint32_t (&a)[4], uint64_t b)
 {
+    static_assert(TILES == 8 || TILES == 4, "64 columns or 32");
     constexpr bool IS_HALF = std::is_same_v<H, __half>;
 #if !defined(__CUDACC__)
-    const simt_wgmma_shape shape = {IS_HALF ? SIMT_MMA_K16_F16 : SIMT_MMA_K16_BF16, 64, ACROSS,
-                                    true};
+    const simt_wgmma_shape shape = {IS_HALF ? SIMT_MMA_K16_F16 : SIMT_MMA_K16_BF16, 8 * TILES,
+                                    ACROSS, true};
     simt_wgmma(&d[0][0], a, b, &shape);
 #elif WGMMA_COMPILED
-    if constexpr (IS_HALF)
-        asm volatile(WGMMA_N64("f16")
-                     : WGMMA_D32("+f", d)
-                     : WGMMA_INPUTS(a, b, (int)ACROSS)
-                     : "memory");
+#define WGMMA_START(product, D) \
+    asm volatile(product : D("+f", d) : WGMMA_INPUTS(a, b, (int)ACROSS) : "memory")
+    if constexpr (TILES == 8 && IS_HALF)
+        WGMMA_START(WGMMA_N64("f16"), WGMMA_D32);
+    else if constexpr (TILES == 8)
+        WGMMA_START(WGMMA_N64("bf16"), WGMMA_D32);
+    else if constexpr (IS_HALF)
+        WGMMA_START(WGMMA_N32("f16"), WGMMA_D16);
     else
-        asm volatile(WGMMA_N64("bf16")
-                     : WGMMA_D32("+f", d)
-                     : WGMMA_INPUTS(a, b, (int)ACROSS)
-                     : "memory");
-#else
-    (void)d, (void)a, (void)b, (void)IS_HALF;
-    __trap();
-#endif
-}
-
-/* The same with 32 columns. */
-template <class H, bool ACROSS>
-__device__ __forceinline__ void wgmma_k16(float (&d)[4][4], const uint32_t (&a)[4], uint64_t b)
-{
-    constexpr bool IS_HALF = std::is_same_v<H, __half>;
-#if !defined(__CUDACC__)
-    const simt_wgmma_shape shape = {IS_HALF ? SIMT_MMA_K16_F16 : SIMT_MMA_K16_BF16, 32, ACROSS,
-                                    true};
-    simt_wgmma(&d[0][0], a, b, &shape);
-#elif WGMMA_COMPILED
-    if constexpr (IS_HALF)
-        asm volatile(WGMMA_N32("f16")
-                     : WGMMA_D16("+f", d)
-                     : WGMMA_INPUTS(a, b, (int)ACROSS)
-                     : "memory");
-    else
-        asm volatile(WGMMA_N32("bf16")
-                     : WGMMA_D16("+f", d)
-                     : WGMMA_INPUTS(a, b, (int)ACROSS)
-                     : "memory");
+        WGMMA_START(WGMMA_N32("bf16"), WGMMA_D16);
+#undef WGMMA_START
 #else
     (void)d, (void)a, (void)b, (void)IS_HALF;
     __trap();
