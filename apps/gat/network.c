@@ -1,13 +1,12 @@
 #include "network.h"
 
+#include "training/arrays.h"
 #include "training/try.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { MAX_ARRAYS = 9 * MAX_LAYERS + 24 };
 
 /* A layer's arrays and plans on the device. */
 typedef struct layer_state {
@@ -38,29 +37,10 @@ struct network {
     /* Numbers of nonzeros: the shares' gradients; shares; either in the order of the transposed pattern. */
     float *of_edges, *shares, *turned;
     float *of_left, *of_right, *matrix; /* gradients of el and er; of left or right, as a matrix */
-    void *arrays[MAX_ARRAYS];
-    int num_arrays;
+    device_arrays arrays;
 };
 
 /* ---- making it ------------------------------------------------------------------------------- */
-
-/* All bits of a new array are set: as floats NaN, so that no number is right that nobody wrote. */
-static enum status allocate(network *net, void *array, size_t count, error_text *error)
-{
-    void **const to = array;
-    TRY_CUDA(cudaMalloc(to, (count + 1) * sizeof(float)));
-    net->arrays[net->num_arrays++] = *to;
-    TRY_CUDA(cudaMemset(*to, 0xff, (count + 1) * sizeof(float)));
-    return STATUS_OK;
-}
-
-static enum status upload(network *net, void *array, const void *from, size_t count,
-                          error_text *error)
-{
-    TRY(allocate(net, array, count, error));
-    TRY_CUDA(cudaMemcpy(*(void **)array, from, count * sizeof(float), cudaMemcpyHostToDevice));
-    return STATUS_OK;
-}
 
 static enum status make_pattern(const csr_matrix *host, sparse_matrix **A, sparse_matrix **T,
                                 error_text *error)
@@ -92,40 +72,41 @@ static enum status make_arrays(network *net, error_text *error)
         const layer *own = &m->layers[l];
         layer_state *s = &net->layers[l];
         if ((size_t)own->out > widest) widest = own->out;
-        TRY(allocate(net, &s->Z, n * own->out, error));
-        TRY(allocate(net, &s->O, n * own->out, error));
+        TRY(arrays_allocate(&net->arrays, &s->Z, n * own->out, error));
+        TRY(arrays_allocate(&net->arrays, &s->O, n * own->out, error));
         if (m->kind == MODEL_GCN) continue;
-        TRY(allocate(net, &s->el, n * own->heads, error));
-        TRY(allocate(net, &s->er, n * own->heads, error));
-        TRY(allocate(net, &s->lse, n * own->heads, error));
-        TRY(allocate(net, &s->left, (size_t)own->out * own->heads, error));
-        TRY(allocate(net, &s->right, (size_t)own->out * own->heads, error));
+        TRY(arrays_allocate(&net->arrays, &s->el, n * own->heads, error));
+        TRY(arrays_allocate(&net->arrays, &s->er, n * own->heads, error));
+        TRY(arrays_allocate(&net->arrays, &s->lse, n * own->heads, error));
+        TRY(arrays_allocate(&net->arrays, &s->left, (size_t)own->out * own->heads, error));
+        TRY(arrays_allocate(&net->arrays, &s->right, (size_t)own->out * own->heads, error));
     }
-    TRY(allocate(net, &net->parameters, m->floats, error));
-    TRY(allocate(net, &net->gradients, m->floats, error));
-    TRY(allocate(net, &net->first, m->floats, error));
-    TRY(allocate(net, &net->second, m->floats, error));
-    TRY(upload(net, &net->X, net->g->X, n * net->g->features, error));
-    TRY(upload(net, &net->label, net->g->trained, n, error));
-    TRY(allocate(net, &net->loss, n, error));
-    TRY(allocate(net, &net->dO, n * widest, error));
-    TRY(allocate(net, &net->dZ, n * widest, error));
+    TRY(arrays_allocate(&net->arrays, &net->parameters, m->floats, error));
+    TRY(arrays_allocate(&net->arrays, &net->gradients, m->floats, error));
+    TRY(arrays_allocate(&net->arrays, &net->first, m->floats, error));
+    TRY(arrays_allocate(&net->arrays, &net->second, m->floats, error));
+    TRY(arrays_upload(&net->arrays, &net->X, net->g->X, n * net->g->features, error));
+    TRY(arrays_upload(&net->arrays, &net->label, net->g->trained, n, error));
+    TRY(arrays_allocate(&net->arrays, &net->loss, n, error));
+    TRY(arrays_allocate(&net->arrays, &net->dO, n * widest, error));
+    TRY(arrays_allocate(&net->arrays, &net->dZ, n * widest, error));
     if (m->kind == MODEL_GCN) {
         float *values = graph_gcn_values(net->g);
         if (!values) return fail(error, STATUS_MEMORY, "no memory for the values of GCN");
-        const enum status status = upload(net, &net->gcn_values, values, nnz, error);
+        const enum status status =
+            arrays_upload(&net->arrays, &net->gcn_values, values, nnz, error);
         free(values);
         return status;
     }
-    TRY(allocate(net, &net->of_edges, nnz * heads, error));
-    TRY(allocate(net, &net->shares, nnz * heads, error));
-    TRY(allocate(net, &net->turned, nnz * heads, error));
+    TRY(arrays_allocate(&net->arrays, &net->of_edges, nnz * heads, error));
+    TRY(arrays_allocate(&net->arrays, &net->shares, nnz * heads, error));
+    TRY(arrays_allocate(&net->arrays, &net->turned, nnz * heads, error));
     /* Plans are made of them before they are known: of numbers. */
     TRY_CUDA(cudaMemset(net->shares, 0, nnz * heads * sizeof(float)));
     TRY_CUDA(cudaMemset(net->turned, 0, nnz * heads * sizeof(float)));
-    TRY(allocate(net, &net->of_left, n * heads, error));
-    TRY(allocate(net, &net->of_right, n * heads, error));
-    return allocate(net, &net->matrix, widest * heads, error);
+    TRY(arrays_allocate(&net->arrays, &net->of_left, n * heads, error));
+    TRY(arrays_allocate(&net->arrays, &net->of_right, n * heads, error));
+    return arrays_allocate(&net->arrays, &net->matrix, widest * heads, error);
 }
 
 /* Finds the long rows of a pattern of heads, which the graph's rows are repeated for. */
@@ -137,7 +118,7 @@ static enum status find_long_rows(network *net, int heads, layer_state *s, error
     for (int64_t i = 0; i < A->rows; i++)
         for (int h = 0; h < heads && A->row_ptr[i + 1] - A->row_ptr[i] > LONG_ROW; h++)
             rows[s->num_long++] = (int)(i * heads + h);
-    const enum status status = upload(net, &s->long_rows, rows, s->num_long, error);
+    const enum status status = arrays_upload(&net->arrays, &s->long_rows, rows, s->num_long, error);
     free(rows);
     return status;
 }
@@ -217,8 +198,7 @@ void network_destroy(network *net)
     sparse_matrix_destroy(net->A_transposed);
     sparse_matrix_destroy(net->E);
     sparse_matrix_destroy(net->E_transposed);
-    for (int i = 0; i < net->num_arrays; i++)
-        cudaFree(net->arrays[i]);
+    arrays_free(&net->arrays);
     free(net);
 }
 

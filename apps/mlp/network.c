@@ -5,6 +5,7 @@
 #include "matrix/files.h"
 #include "matrix/random.h"
 #include "topology.h"
+#include "training/arrays.h"
 #include "training/linear_kernels.h"
 #include "training/try.h"
 
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ARRAYS = 16, LINES_OF_LOSS = 10 };
+enum { LINES_OF_LOSS = 10 };
 
 /* Pixels, hidden numbers and classes are the rows of what goes in and out of layers. */
 typedef struct network {
@@ -26,29 +27,10 @@ typedef struct network {
     float *out[NUM_LAYERS], *of[NUM_LAYERS]; /* what a layer gives, and the loss's gradient by it */
     float *loss;                             /* of each column */
     int steps, changes;
-    void *arrays[MAX_ARRAYS];
-    int num_arrays;
+    device_arrays arrays;
 } network;
 
 /* ---- making it --------------------------------------------------------------------------------- */
-
-/* All bits of a new array are set: as floats NaN, so that no number is right that nobody wrote. */
-static enum status allocate(network *net, void *array, size_t count, error_text *error)
-{
-    void **const to = array;
-    TRY_CUDA(cudaMalloc(to, (count + 1) * sizeof(float)));
-    net->arrays[net->num_arrays++] = *to;
-    TRY_CUDA(cudaMemset(*to, 0xff, (count + 1) * sizeof(float)));
-    return STATUS_OK;
-}
-
-static enum status upload(network *net, void *array, const void *from, size_t count,
-                          error_text *error)
-{
-    TRY(allocate(net, array, count, error));
-    TRY_CUDA(cudaMemcpy(*(void **)array, from, count * sizeof(float), cudaMemcpyHostToDevice));
-    return STATUS_OK;
-}
 
 static enum status copy_pattern(const csr_matrix *from, csr_matrix *to, error_text *error)
 {
@@ -69,14 +51,15 @@ static enum status make(network *net, const linear_kernels *kernels, cublasHandl
         net->rows[l] = (int)m->W[l].rows;
         TRY(copy_pattern(&m->W[l], &net->W[l], error));
         TRY(linear_create(&m->W[l], start, p->batch, kernels, blas, &net->layers[l], NULL, error));
-        TRY(upload(net, &net->b[l], p->start + m->tensors[2 * l + 1].first, net->rows[l], error));
-        TRY(allocate(net, &net->of_b[l], net->rows[l], error));
-        TRY(allocate(net, &net->out[l], net->rows[l] * N, error));
-        TRY(allocate(net, &net->of[l], net->rows[l] * N, error));
+        TRY(arrays_upload(&net->arrays, &net->b[l], p->start + m->tensors[2 * l + 1].first,
+                          net->rows[l], error));
+        TRY(arrays_allocate(&net->arrays, &net->of_b[l], net->rows[l], error));
+        TRY(arrays_allocate(&net->arrays, &net->out[l], net->rows[l] * N, error));
+        TRY(arrays_allocate(&net->arrays, &net->of[l], net->rows[l] * N, error));
     }
-    TRY(upload(net, &net->X, p->d.X, batches * p->d.stride, error));
-    TRY(upload(net, &net->label, p->d.label, batches * N, error));
-    return allocate(net, &net->loss, N, error);
+    TRY(arrays_upload(&net->arrays, &net->X, p->d.X, batches * p->d.stride, error));
+    TRY(arrays_upload(&net->arrays, &net->label, p->d.label, batches * N, error));
+    return arrays_allocate(&net->arrays, &net->loss, N, error);
 }
 
 static void destroy(void *made)
@@ -87,8 +70,7 @@ static void destroy(void *made)
         linear_destroy(net->layers[l]);
         csr_free(&net->W[l]);
     }
-    for (int i = 0; i < net->num_arrays; i++)
-        cudaFree(net->arrays[i]);
+    arrays_free(&net->arrays);
     free(net);
 }
 

@@ -1,6 +1,7 @@
 #include "network.h"
 
 #include "results/csv.h"
+#include "training/arrays.h"
 #include "training/linear_kernels.h"
 #include "training/try.h"
 
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ARRAYS = 16, LINES_OF_LOSS = 10, PIECES = 1024, CHECKED_COLUMNS = 4 };
+enum { LINES_OF_LOSS = 10, PIECES = 1024, CHECKED_COLUMNS = 4 };
 
 /* Arrays of all time steps lie behind each other, each step's at a multiple of 64 floats, as plans want it. */
 typedef struct network {
@@ -22,21 +23,10 @@ typedef struct network {
     float *P;                /* [T]: products, and on the way back their gradients */
     float *dh, *dc, *direct; /* of one time step */
     float *squares, *pieces;
-    void *arrays[MAX_ARRAYS];
-    int num_arrays;
+    device_arrays arrays;
 } network;
 
 /* ---- making it --------------------------------------------------------------------------------- */
-
-/* All bits of a new array are set: as floats NaN, so that no number is right that nobody wrote. */
-static enum status allocate(network *net, void *array, size_t count, error_text *error)
-{
-    void **const to = array;
-    TRY_CUDA(cudaMalloc(to, (count + 1) * sizeof(float)));
-    net->arrays[net->num_arrays++] = *to;
-    TRY_CUDA(cudaMemset(*to, 0xff, (count + 1) * sizeof(float)));
-    return STATUS_OK;
-}
 
 static enum status upload(float *to, const float *from, size_t count, error_text *error)
 {
@@ -57,16 +47,16 @@ static enum status make(network *net, const linear_kernels *kernels, cublasHandl
     net->units_stride = round_up(net->count);
     net->gates_stride = round_up(of_gates);
     TRY(linear_create(&r->data.matrix, r->W, r->N, kernels, blas, &net->layer, NULL, error));
-    TRY(allocate(net, &net->D, T * net->gates_stride, error));
-    TRY(allocate(net, &net->P, T * net->gates_stride, error));
-    TRY(allocate(net, &net->h, (T + 1) * net->units_stride, error));
-    TRY(allocate(net, &net->c, (T + 1) * net->units_stride, error));
-    TRY(allocate(net, &net->target, net->count, error));
-    TRY(allocate(net, &net->dh, net->count, error));
-    TRY(allocate(net, &net->dc, net->count, error));
-    TRY(allocate(net, &net->direct, net->count, error));
-    TRY(allocate(net, &net->squares, net->count, error));
-    TRY(allocate(net, &net->pieces, PIECES, error));
+    TRY(arrays_allocate(&net->arrays, &net->D, T * net->gates_stride, error));
+    TRY(arrays_allocate(&net->arrays, &net->P, T * net->gates_stride, error));
+    TRY(arrays_allocate(&net->arrays, &net->h, (T + 1) * net->units_stride, error));
+    TRY(arrays_allocate(&net->arrays, &net->c, (T + 1) * net->units_stride, error));
+    TRY(arrays_allocate(&net->arrays, &net->target, net->count, error));
+    TRY(arrays_allocate(&net->arrays, &net->dh, net->count, error));
+    TRY(arrays_allocate(&net->arrays, &net->dc, net->count, error));
+    TRY(arrays_allocate(&net->arrays, &net->direct, net->count, error));
+    TRY(arrays_allocate(&net->arrays, &net->squares, net->count, error));
+    TRY(arrays_allocate(&net->arrays, &net->pieces, PIECES, error));
     TRY_CUDA(cudaMemset(net->h, 0, net->count * sizeof(float)));
     TRY_CUDA(cudaMemset(net->c, 0, net->count * sizeof(float)));
     for (int64_t t = 0; t < T; t++)
@@ -79,8 +69,7 @@ static void destroy(void *made)
     network *net = made;
     if (!net) return;
     linear_destroy(net->layer);
-    for (int i = 0; i < net->num_arrays; i++)
-        cudaFree(net->arrays[i]);
+    arrays_free(&net->arrays);
     free(net);
 }
 
