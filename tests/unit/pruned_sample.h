@@ -58,6 +58,23 @@ static inline sample make(int64_t rows, int64_t cols, double sparsity, int repea
     return s;
 }
 
+/* Runs `check`, which frees its sample, on sides around a tile's and all sparsities, with repeats and descending columns,
+ * and without rows or columns. */
+static inline void check_samples(void (*check)(sample s))
+{
+    static const double SPARSITIES[] = {0, .06, .5, .75, .99, 1};
+    static const int SIDES[] = {1, 3, 15, 17, 63, 64, 65, 130};
+    for (int i = 0; i < 8; i++)
+        for (int k = 0; k < 6; k++) {
+            check(
+                make(SIDES[i], SIDES[(3 * i + k) % 8], SPARSITIES[k], 0, false, 10 + (uint64_t)i));
+            check(
+                make(SIDES[i], SIDES[(5 * i + k) % 8], SPARSITIES[k], 20, true, 30 + (uint64_t)k));
+        }
+    check(make(0, 70, .5, 0, false, 1));
+    check(make(70, 0, .5, 0, false, 1));
+}
+
 /* The matrix on the device. */
 static inline spmm_matrix sample_to_device(const sample *s)
 {

@@ -86,17 +86,7 @@ static void check(sample s)
 static void both_encoders_and_the_definition_agree(void **state)
 {
     (void)state;
-    static const double SPARSITIES[] = {0, .06, .5, .75, .99, 1};
-    static const int SIDES[] = {1, 3, 15, 17, 63, 64, 65, 130};
-    for (int i = 0; i < 8; i++)
-        for (int k = 0; k < 6; k++) {
-            check(
-                make(SIDES[i], SIDES[(3 * i + k) % 8], SPARSITIES[k], 0, false, 10 + (uint64_t)i));
-            check(
-                make(SIDES[i], SIDES[(5 * i + k) % 8], SPARSITIES[k], 20, true, 30 + (uint64_t)k));
-        }
-    check(make(0, 70, .5, 0, false, 1));
-    check(make(70, 0, .5, 0, false, 1));
+    check_samples(check);
 }
 
 /* Wavefronts that stores of 32 neighbouring words take, beyond one each: words of one bank, other than those of one
