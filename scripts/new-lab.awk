@@ -1,6 +1,6 @@
 # new-lab.awk - lab.cu of a new lab: awk -v op=sddmm -v width=K -v number=42 ... -f new-lab.awk common/ops/sddmm.h
 #
-# What run and the kernel take stands in the operation's header: the plan's sparse operand, which is its first member,
+# Reads in the operation's header what run and the kernel take: the plan's sparse operand, which is its first member,
 # and the arrays that run is given. The width is a member of the plan under its own name. A sparse operand that is a
 # pointer, as the layout of block-sparse products, lies on the host: kernels get no arrays of it.
 

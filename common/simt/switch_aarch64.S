@@ -5,7 +5,7 @@
 #ifdef __aarch64__
     .text
 
-/* What a called function must preserve: x19-x30 and the low halves of v8-v15. */
+/* Registers that a called function must preserve: x19-x30 and the low halves of v8-v15. */
 .macro save_context
     sub sp, sp, #160
     stp x19, x20, [sp]

@@ -9,7 +9,7 @@ const countShown = () => byId('count').textContent;
 const side = () => leader.root;
 const all = (root, selector) => [...root.querySelectorAll(selector)];
 
-/* What was opened, before anything is touched. */
+/* The page as it was opened, before anything is touched. */
 const opened = leader.step, finding = leader.kernel.findings.find(f => f.step >= 0);
 if (finding) {
   check('opens at the finding', opened.index === finding.step);
