@@ -42,9 +42,10 @@ static int64_t left_in_group(const char *folder, const group_names *names)
     int64_t limit = number_in(folder, names->limit, "");
     int64_t used = number_in(folder, names->used, "");
     if (limit < 0 || used < 0) return INT64_MAX;
-    /* The page cache counts as used, but the kernel gives it back before it kills anything. */
+    /* The page cache counts as used, but the kernel gives it back before it kills anything. The two
+     * are read one after the other and counted apart: the cache can exceed the use. */
     int64_t cache = number_in(folder, "/memory.stat", names->cache);
-    if (cache > 0) used -= cache;
+    if (cache > 0) used = cache < used ? used - cache : 0;
     return limit > used ? limit - used : 0;
 }
 

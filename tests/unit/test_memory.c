@@ -92,6 +92,12 @@ static void version_1(void **state)
     assert_available(400000);
     write_text("cgroup/memory/job/memory.stat", "cache 7\ntotal_cache 50000\n");
     assert_available(450000);
+    /* A cache that exceeds the use, under no limit: nothing overflows. */
+    write_text("proc/self/cgroup", "4:memory:/\n");
+    write_text("cgroup/memory/memory.stat", "total_cache 50000\n");
+    assert_available(1024000);
+    write_group_1("/memory", 300000, 100);
+    assert_available(300000);
 }
 
 /* In a container: the host's path, of which there is nothing inside. */
