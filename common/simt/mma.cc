@@ -13,6 +13,7 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include <float.h>
 #include <math.h>
 
 static const int M = 16, N = 8, MAX_K = 16;
@@ -28,8 +29,8 @@ void simt_need_all_lanes(const warp *w, uint32_t lanes, const char *what)
 float simt_cut(double x)
 {
     const float nearest = (float)x;
-    const bool is_farther = fabs((double)nearest) > fabs(x) && isfinite(nearest);
-    return is_farther ? __uint_as_float(__float_as_uint(nearest) - 1) : nearest;
+    const bool is_farther = (fabs((double)nearest) > fabs(x)) & (fabsf(nearest) <= FLT_MAX);
+    return __uint_as_float(__float_as_uint(nearest) - is_farther);
 }
 
 /* ---- mma.sync ------------------------------------------------------------------------------ */
@@ -66,13 +67,18 @@ static void combine_mma(warp *w, uint32_t lanes)
     const int a_words = M * K / (WARP_LANES * PER_WORD), b_words = N * K / (WARP_LANES * PER_WORD);
     for (int lane = 0; lane < WARP_LANES; lane++) {
         const mma_operands *o = (const mma_operands *)w->in[lane];
-        int g = lane / 4, t = lane % 4;
+        const int g = lane / 4, t = lane % 4;
+#pragma GCC unroll 4
         for (int i = 0; i < a_words; i++)
+#pragma GCC unroll 2
             for (int j = 0; j < PER_WORD; j++)
                 A[g + 8 * (i & 1)][PER_WORD * (t + 4 * (i >> 1)) + j] = ELEMENT(o->a[i], j);
+#pragma GCC unroll 2
         for (int i = 0; i < b_words; i++)
+#pragma GCC unroll 2
             for (int j = 0; j < PER_WORD; j++)
                 B[PER_WORD * (t + 4 * i) + j][g] = ELEMENT(o->b[i], j);
+#pragma GCC unroll 4
         for (int e = 0; e < 4; e++)
             D[g + 8 * (e >> 1)][2 * t + (e & 1)] = o->c[e];
     }
@@ -87,7 +93,8 @@ static void combine_mma(warp *w, uint32_t lanes)
     }
     for (int lane = 0; lane < WARP_LANES; lane++) {
         const mma_operands *o = (const mma_operands *)w->in[lane];
-        int g = lane / 4, t = lane % 4;
+        const int g = lane / 4, t = lane % 4;
+#pragma GCC unroll 4
         for (int e = 0; e < 4; e++)
             o->d[e] = simt_cut(D[g + 8 * (e >> 1)][2 * t + (e & 1)]);
     }

@@ -4,7 +4,7 @@
  *
  * A setting of the tunables is tried at three widths, the lab's own choice at all of them, on the largest
  * matrix at fewer; in bf16 both at fewer, where fp16 has them. Of a lab with many settings those are tried that
- * differ from its choice in one tunable.
+ * differ from its choice in one tunable, on each shape at one of the three widths, in turn.
  *
  *     matrix [LAB] [quick|all] [K/N]      that lab alone; fewer widths and settings, or all settings; of the shapes
  *                                         every N-th, from number K on
@@ -16,6 +16,7 @@
 #include "matrix/generate.h"
 #include "matrix/random.h"
 #include "matrix/shapes.h"
+#include "ops/sddmm.h"
 #include "prescale.h"
 #include "tensor_core.h"
 #include "tests/tap.h"
@@ -35,9 +36,10 @@ static const int WIDTHS[] = {1, 2, 3, 7, 8, 31, 32, 33, 64, 100, 128, 130, 256};
  * the tiles. */
 static const int SWEPT_WIDTHS[] = {136, 33, 66};
 /* The matrices with every row length at every alignment and with rows of thousands have more nonzeros than LARGE, and
- * take as long as all the others. They leave out what those have: widths that only make more slices, and settings
- * at other widths than one, a multiple of 8. */
-enum { LARGE = 50000, WIDEST_OF_LARGE = 33, SWEPT_OF_LARGE = 40 };
+ * take as long as all the others. They leave out what those have: a second width of a kind, widths that only make
+ * more slices, and settings at other widths than one, a multiple of 8. */
+enum { LARGE = 50000, SWEPT_OF_LARGE = 40 };
+static const int WIDTHS_OF_LARGE[] = {1, 2, 7, 8, 33};
 /* Widths of the quick matrix, which tries the choice of each lab alone: one column, a vector and a half, whole vectors. */
 static const int QUICK_WIDTHS[] = {1, 33, 64};
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
@@ -46,6 +48,13 @@ static const options CHECK_ONLY = {.check = true, .bench = false, .seed = 1};
 
 /* Contenders that this program has room for: labs in every precision, and those of the tests. */
 enum { MOST_TESTED = 256 };
+
+static bool is_quick(int width)
+{
+    for (int i = 0; i < COUNT(QUICK_WIDTHS); i++)
+        if (width == QUICK_WIDTHS[i]) return true;
+    return false;
+}
 
 /* The first failure of a lab on a shape: where and why. */
 typedef struct failure {
@@ -68,13 +77,13 @@ static void evaluate(workbench *w, const contender *c, const int *tuning, failur
              w->problem->width, knobs, *knobs ? " " : "", setting, out.message);
 }
 
-/* The lab's own choice, with every way its prepare can work. */
+/* The lab's own choice; at the widths of the quick matrix, with every way its prepare can work. */
 static void evaluate_choice(workbench *w, const contender *c, failure *f)
 {
     int tuning[MAX_TUNABLES];
     c->operation->choose(c, w->problem, tuning);
     evaluate(w, c, tuning, f);
-    for (int i = 0; i < contender_num_tunables(c); i++) {
+    for (int i = 0; i < contender_num_tunables(c) && is_quick(w->problem->width); i++) {
         const tunable *t = &c->tunables[i];
         const int chosen = tuning[i];
         for (int k = 0; t->prepare_only && k < t->num_values; k++) {
@@ -108,6 +117,9 @@ static bool is_taken(workbench *w, const contender *c, const int *tuning)
 
 static bool all_settings, quick;
 
+/* A lab with more settings than these is not swept over all of them, nor at all widths on one shape. */
+enum { MANY_SETTINGS = 12 };
+
 static int num_settings(const contender *c)
 {
     int product = 1;
@@ -123,9 +135,8 @@ static void evaluate_if_taken(workbench *w, const contender *c, const int *tunin
 
 static void evaluate_sweep(workbench *w, const contender *c, failure *f)
 {
-    const int MANY = 12;
     int tuning[MAX_TUNABLES];
-    if (all_settings || num_settings(c) <= MANY) {
+    if (all_settings || num_settings(c) <= MANY_SETTINGS) {
         tuning_first(c, &CHECK_ONLY, tuning);
         do
             evaluate_if_taken(w, c, tuning, f);
@@ -172,11 +183,14 @@ static bool is_twin(const contender *c)
     return false;
 }
 
-static bool is_quick(int width)
+/* Number of the shape under test. */
+static int shape_number;
+
+/* Whether the shape's turn is another width. */
+static bool is_swept_elsewhere(const contender *c, int N)
 {
-    for (int i = 0; i < COUNT(QUICK_WIDTHS); i++)
-        if (width == QUICK_WIDTHS[i]) return true;
-    return false;
+    if (all_settings || num_settings(c) <= MANY_SETTINGS) return false;
+    return N != SWEPT_OF_LARGE && N != SWEPT_WIDTHS[shape_number % COUNT(SWEPT_WIDTHS)];
 }
 
 /* One column and the even ones of the swept widths are enough for variants: between them they have all
@@ -184,6 +198,7 @@ static bool is_quick(int width)
 static bool is_tried(const contender *c, int N, bool sweep)
 {
     const bool is_variant = c->lab >= FIRST_VARIANT;
+    if (sweep && is_swept_elsewhere(c, N)) return false;
     if (is_variant) return sweep ? N % 2 == 0 : N == 1;
     return !is_twin(c) || (sweep ? N % 8 == 0 : is_quick(N));
 }
@@ -270,10 +285,12 @@ static void test_shape(const shape *s, const device_info *device)
     }
     memset(failures, 0, sizeof failures);
     const bool is_large = A.nnz > LARGE;
-    const int *widths = quick ? QUICK_WIDTHS : WIDTHS;
-    for (int i = 0; i < (quick ? COUNT(QUICK_WIDTHS) : COUNT(WIDTHS)); i++)
-        if (!is_large || widths[i] <= (quick ? 1 : WIDEST_OF_LARGE))
-            evaluate_labs(&A, device, widths[i], false, failures);
+    const int *widths = quick ? QUICK_WIDTHS : is_large ? WIDTHS_OF_LARGE : WIDTHS;
+    const int num_widths = is_large ? quick ? 1 : COUNT(WIDTHS_OF_LARGE)
+                           : quick ? COUNT(QUICK_WIDTHS)
+                                    : COUNT(WIDTHS);
+    for (int i = 0; i < num_widths; i++)
+        evaluate_labs(&A, device, widths[i], false, failures);
     if (is_large && !quick) evaluate_labs(&A, device, SWEPT_OF_LARGE, true, failures);
     for (int i = 0; i < COUNT(SWEPT_WIDTHS) && !is_large && !quick; i++)
         evaluate_labs(&A, device, SWEPT_WIDTHS[i], true, failures);
@@ -307,39 +324,34 @@ static void test_tensor_core(const contender *c, const device_info *device)
            c->name, wrong ? ": " : "", wrong ? wrong : "");
 }
 
-/* A tensor core cuts its sums, so that errors of long ones add up: over the nonzeros of a row, or over the width. */
+/* A tensor core cuts its sums, so that errors of long ones add up: over the width in SDDMM, over the nonzeros of a row
+ * in the others. */
 static void test_long_sums(const contender *c, const device_info *device)
 {
-    static const struct {
-        const char *spec;
-        int width;
-    } LONG[] = {{"weights:rows=40,cols=4096,sparsity=0.5", 32},
-                {"weights:rows=40,cols=128,sparsity=0.5", 2048}};
-    failure f = {0};
-    for (int i = 0; i < COUNT(LONG) && !f.any; i++) {
-        char spelled[400];
-        csr_matrix A = {0};
-        error_text error;
-        workbench w;
-        problem p = {.operation = c->operation,
-                     .A = &A,
-                     .width = LONG[i].width,
-                     .seed = 1,
-                     .precision = c->precision};
-        f.any = true;
-        snprintf(f.text, sizeof f.text, "%s cannot be made", LONG[i].spec);
-        if (generate(LONG[i].spec, &A, spelled, sizeof spelled, &error) == STATUS_OK &&
-            row_stats_compute(&A, &p.stats, &error) == STATUS_OK &&
-            p.operation->create(&p, &error) == STATUS_OK) {
-            if (workbench_create(&w, &CHECK_ONLY, device, &p, &error) == STATUS_OK) {
-                f = (failure){0};
-                evaluate_sweep(&w, c, &f);
-                workbench_destroy(&w);
-            }
-            p.operation->destroy(&p);
+    const bool is_over_width = c->operation == &sddmm_operation;
+    char spec[64], spelled[400];
+    csr_matrix A = {0};
+    error_text error;
+    workbench w;
+    problem p = {.operation = c->operation,
+                 .A = &A,
+                 .width = is_over_width ? 2048 : 32,
+                 .seed = 1,
+                 .precision = c->precision};
+    snprintf(spec, sizeof spec, "weights:rows=40,cols=%d,sparsity=0.5", is_over_width ? 128 : 4096);
+    failure f = {.any = true};
+    snprintf(f.text, sizeof f.text, "%s cannot be made", spec);
+    if (generate(spec, &A, spelled, sizeof spelled, &error) == STATUS_OK &&
+        row_stats_compute(&A, &p.stats, &error) == STATUS_OK &&
+        p.operation->create(&p, &error) == STATUS_OK) {
+        if (workbench_create(&w, &CHECK_ONLY, device, &p, &error) == STATUS_OK) {
+            f = (failure){0};
+            evaluate_sweep(&w, c, &f);
+            workbench_destroy(&w);
         }
-        csr_free(&A);
+        p.operation->destroy(&p);
     }
+    csr_free(&A);
     tap_ok(!f.any, "lab%d %s: long sums, not cut too often%s%s", c->lab, c->name, f.any ? ": " : "",
            f.text);
 }
@@ -559,8 +571,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "matrix: %s\n", error.text);
         return STATUS_SKIPPED;
     }
-    for (int i = shard - 1; i < NUM_SHAPES; i += shards)
-        test_shape(&SHAPES[i], &device);
+    for (shape_number = shard - 1; shape_number < NUM_SHAPES; shape_number += shards)
+        test_shape(&SHAPES[shape_number], &device);
     if (shard == shards && !quick) test_the_rest(&device);
     return tap_done();
 }
