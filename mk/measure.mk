@@ -31,8 +31,8 @@ resources: $(if $(LAB),$(OUT)/lab$(LAB),$(if $(filter resources,$(MAKECMDGOALS))
 sanitize: $(if $(LAB),$(OUT)/lab$(LAB)) ## The four tools of compute-sanitizer on a lab: make sanitize LAB=3
 	@CUDA_HOME='$(CUDA_HOME)' scripts/sanitize-lab '$<' $(ARGS)
 
-check-gpu: $(if $(LAB),$(OUT)/lab$(LAB) $(CHECKED_BY)) ## All that a lab's kernels must pass on a GPU: make check-gpu LAB=10
-	$(Q)CUDA_HOME='$(CUDA_HOME)' scripts/check-gpu '$(LAB)' '$(OUT)'
+check-gpu: $(LAB:%=$(OUT)/lab%) $(CHECKED_BY) ## All that labs' kernels must pass on a GPU: make check-gpu LAB="22 23"
+	$(Q)CUDA_HOME='$(CUDA_HOME)' scripts/check-gpu '$(OUT)' $(LAB)
 
 # COUNTED_LAB is set by the last lab whose counters and estimates are held against a GPU's (its lab.mk).
 validate-counters: ## Compare the counters of the CPU backend with ncu's: report/results/GPU/counters.csv

@@ -364,6 +364,26 @@ END
     [[ $output == *"memcheck   could not run (status 1):"* ]]
 }
 
+@test "check-gpu: jobs side by side, each failure with its last lines" {
+    fails 2 "usage: scripts/check-gpu PROGRAMS LAB..." "$ROOT/scripts/check-gpu" "$PWD/nowhere" 3
+    fails 2 "usage: scripts/check-gpu PROGRAMS LAB..." "$ROOT/scripts/check-gpu" "$PROGRAMS"
+    [ "$("$ROOT/scripts/check-gpu" --tests 20 22 | grep -c unit/)" -eq 2 ]
+    simt_only
+    fails 77 "is built for the CPU (make test checks that)" "$ROOT/scripts/check-gpu" "$PROGRAMS" 3
+    gpu_lab
+    tool compute-sanitizer <<<'echo "========= ERROR SUMMARY: 0 errors"'
+    mkdir -p gpu/tests/kernels
+    # shellcheck disable=SC2016
+    printf '%s\n' '#!/bin/sh' 'echo "ok 1 - $*"' 'case $* in *2/2) echo "not ok 2 - of two"; exit 1 ;; esac' >gpu/tests/kernels/matrix
+    chmod +x gpu/tests/kernels/matrix
+    PATH=$fake:$PATH JOBS=2 run -1 "$ROOT/scripts/check-gpu" "$PWD/gpu" 3
+    [[ $output == *"ok: matrix 3 1/2"* && $output == *"ok: racecheck of lab3"* ]]
+    [[ $output == *"FAILED: matrix 3 2/2"$'\n'"not ok 2 - of two"* ]]
+    [ "${lines[-1]}" = "5 passed, 1 failed" ]
+    PATH=$fake:$PATH JOBS=1 run -0 "$ROOT/scripts/check-gpu" "$PWD/gpu" 3
+    [ "${lines[-1]}" = "5 passed, 0 failed" ]
+}
+
 # Prints ncu's lines for two kernels, among those of the program; with $1 as the load requests.
 ncu_prints() {
     cat <<END
