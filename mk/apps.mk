@@ -9,9 +9,12 @@ PLANS := $(call object,$(wildcard common/library/*.c common/library/*.cu))
 TRAINING := $(call object,$(wildcard common/training/*.c common/training/*.cu))
 training_of = $(if $(shell grep -l '"training/' apps/$(1)/*.[ch]),$(TRAINING))
 
-.PHONY: apps
+.PHONY: apps measure-app
 
 apps: $(APP_PROGRAMS) ## Build the applications: make apps && build/simt/apps/NAME/NAME --help
+
+measure-app: $(if $(APP),$(OUT)/apps/$(APP)/$(APP) $(OUT)/lab36) ## Time an app on this GPU: make measure-app APP=gat
+	$(Q)PROGRAMS='$(OUT)' apps/$(APP)/measure $(ARGS)
 
 # Tests of an app link all of it but NAME.c, which has main: tests/unit/test_NAME.c, and tests/app_NAME/, whose kernels
 # are traced, those of the labs among them.

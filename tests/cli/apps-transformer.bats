@@ -146,15 +146,6 @@ timed() {
     grep -qF '| all pairs, dense | 100 | 4.000 | 1 | - | 1 |' "$BATS_TEST_TMPDIR/page.md"
 }
 
-@test "measure: needs programs, and a GPU" {
-    run -2 apps/sparse_transformer/measure /nowhere "$BATS_TEST_TMPDIR/out"
-    [[ $output == "measure: /nowhere/apps/sparse_transformer/sparse_transformer is not built"* ]]
-    [ -n "$on_cpu" ] || skip "there is a GPU"
-    [ -x build/simt/lab36 ] || skip "lab 36 is not built"
-    run -77 apps/sparse_transformer/measure build/simt "$BATS_TEST_TMPDIR/out"
-    [ "$output" = "measure: needs a GPU; build/simt is built for the CPU, where nothing has a time" ]
-}
-
 @test "2: options that make no sense" {
     fails 2 "no option --head; did you mean --heads? (--help shows them)" --head 8
     fails 2 "--hidden 1024 is no multiple of --heads 7" --heads 7
