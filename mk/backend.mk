@@ -79,14 +79,17 @@ CFLAGS_ALL += -Icommon/simt/include
 CXXFLAGS_ALL := -std=c++20 $(OPTIMISE) $(if $(filter 1,$(DEBUG)),-g,-g1) -gdwarf-4 $(CXX_WARN) -fno-strict-aliasing \
                 -ffp-contract=off \
                 -Wno-unknown-pragmas $(INCLUDES)
+# A GPU has no fortified C library. Ubuntu's gcc asks for one: memset is then another function, which the traced twin
+# does not know.
+PLAIN_LIBRARY := -U_FORTIFY_SOURCE
 # A GPU allows no misaligned access; common/simt/fault.cc reports what this finds.
-CU_CHECKS := -fsanitize=alignment
+CU_CHECKS := $(PLAIN_LIBRARY) -fsanitize=alignment
 # The traced twin of a program reports what its kernels do to common/profiler, through the calls that
 # these sanitizers insert; no sanitizer's library is linked. How lanes come together again after a
 # branch is read off the order of the code, so that must be the source's: no block is moved, merged or
 # copied. Functions are inlined and loops unrolled as nvcc does it, so that what is loaded once there
 # is loaded once here.
-TRACE := -O2 -DSIMT_TRACED -fsanitize=thread --param tsan-distinguish-volatile=1 \
+TRACE := -O2 $(PLAIN_LIBRARY) -DSIMT_TRACED -fsanitize=thread --param tsan-distinguish-volatile=1 \
          -fsanitize=bounds -fsanitize-coverage=trace-pc \
          -fno-tree-vectorize -fno-tree-slp-vectorize \
          -fno-reorder-blocks -fno-reorder-blocks-and-partition -fno-crossjumping \
