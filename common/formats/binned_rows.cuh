@@ -11,6 +11,7 @@
 #ifndef FORMATS_BINNED_ROWS_CUH
 #define FORMATS_BINNED_ROWS_CUH
 
+#include "device/epilogue.cuh"
 #include "device/lane_groups.cuh"
 #include "device/last_block.cuh"
 #include "device/occupancy.cuh"
@@ -67,9 +68,10 @@ struct binned_rows_product {
     unsigned *arrived;
     const float *__restrict__ B;
     float *C;
+    row_epilogue epilogue; /* of rows that are complete with this launch */
 };
 
-/* Returns the argument of a column block's launch, but for B and C. */
+/* Returns the argument of a column block's launch, but for B and C, and without an epilogue. */
 binned_rows_product binned_rows_product_of(const binned_rows *rows, int N, int column_block);
 
 typedef void (*binned_rows_kernel)(binned_rows_product);
@@ -189,7 +191,9 @@ static __device__ void long_segment(const binned_rows_product &p)
     }
     if (!has_column) return;
     if (row & ADDS) total += SUM::held(out);
-    *out = total;
+    float sum[] = {total};
+    apply_epilogue(p.epilogue, row & ~ADDS, sum);
+    *out = sum[0];
 }
 
 /* ---- MEDIUM: a warp a segment; SHORT: a group a segment -------------------------------------- */

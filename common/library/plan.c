@@ -120,6 +120,9 @@ static enum sparse_status read_request(sparse_plan *plan, const sparse_request *
     p->operation = op;
     p->precision = (enum precision)r->precision;
     p->width = r->width;
+    p->epilogue = (row_epilogue){.d_bias = r->bias, .relu = r->relu};
+    if (!epilogue_is_none(&p->epilogue) && !op->takes_epilogue)
+        return refuse(SPARSE_INVALID, "%s takes no bias and no relu", op->name);
     if ((unsigned)r->precision >= NUM_PRECISIONS)
         return refuse(SPARSE_INVALID, "%s: no precision %d", op->name, (int)r->precision);
     if (r->width < 1 || (op->most_width && r->width > op->most_width))

@@ -108,6 +108,10 @@ typedef struct sparse_request {
     /* On the device, a number for each nonzero in the order of the pattern. Both SpMM and the mode weighted need them; SDDMM
      * multiplies by them, and softmax and BIAS=1 add them; NULL: there are none. */
     const void *values;
+    /* Epilogue of spmm: C = max(0, A * B + bias). The bias is fp32, on the device, a number for each row of A; NULL: none. It
+     * may change between runs. relu: whether negative results become 0. */
+    const float *bias;
+    int relu;
 } sparse_request;
 
 /* One prepared product. */

@@ -9,6 +9,7 @@
 #ifndef OPS_OPERATION_H
 #define OPS_OPERATION_H
 
+#include "device/epilogue.h"
 #include "matrix/csr.h"
 #include "matrix/stats.h"
 #include "ops/precision.h"
@@ -174,6 +175,8 @@ typedef struct problem {
     /* Inputs, the dataset's values among them, are whole numbers so small that every sum is exact. Every bound is 0, or
      * what no kernel can avoid: see operation.exact_in_whole_numbers. */
     bool whole;
+    row_epilogue
+        epilogue; /* what plans of a library do besides, where the operation takes it; not in the oracle */
     enum precision precision; /* of the contenders; operands and outputs have their own */
     operand
         inputs[MAX_OPERANDS]; /* in any order and precision: `prepare` gets device copies of them */
@@ -234,6 +237,7 @@ typedef struct operation {
      * A value of 0 must be the initial one. */
     tunable knobs[MAX_KNOBS];
 
+    bool takes_epilogue; /* whether prepare heeds problem.epilogue */
     /* Whether `create` can make a problem of whole numbers. A kernel that loses a product, or bits of one, is then wrong
      * by at least 1, where rounding would hide it. An operation with an exponential chooses scores whose exponentials
      * are 0 and 1, and leaves the few roundings that remain in the bound. */

@@ -299,10 +299,18 @@ const spmm_contender *spmm_find(const char *name, enum precision precision)
     return spmm_of(contender_find(&spmm_operation, name, precision));
 }
 
+bool spmm_applies_epilogue(const spmm_contender *c)
+{
+    return c->applies_epilogue || c->run == spmm_nested_run || c->run16 == spmm_nested_run16;
+}
+
 /* Whether a plan hands on to its nested plan all that it was given, and does nothing itself. */
 static bool only_hands_on(const spmm_plan *plan)
 {
-    return plan->nested && !plan->state && plan->nested->d_row_order == plan->d_row_order;
+    const spmm_plan *inner = plan->nested;
+    return inner && !plan->state && inner->d_row_order == plan->d_row_order &&
+           inner->epilogue.d_bias == plan->epilogue.d_bias &&
+           inner->epilogue.relu == plan->epilogue.relu;
 }
 
 cudaError_t spmm_nest(spmm_plan *plan, const spmm_contender *c, const int *tuning,
@@ -314,6 +322,7 @@ cudaError_t spmm_nest(spmm_plan *plan, const spmm_contender *c, const int *tunin
     spmm_plan *inner = calloc(1, sizeof *inner);
     if (!inner) return cudaErrorMemoryAllocation;
     *inner = (spmm_plan){.A = plan->A, .N = plan->N, .d_row_order = d_row_order, .contender = c};
+    if (spmm_applies_epilogue(plan->contender)) inner->epilogue = plan->epilogue;
     if (tuning)
         memcpy(inner->tuning, tuning, contender_num_tunables(&c->base) * sizeof *tuning);
     else
@@ -342,16 +351,31 @@ int spmm_nested_value(const spmm_plan *plan, const tunable *t)
     return tunable_naming(t, plan->nested ? &plan->nested->contender->base : NULL);
 }
 
+/* The library's number of a precision. */
+static cudaDataType type_of(enum precision precision)
+{
+    static const cudaDataType TYPES[] = {CUDA_R_32F, CUDA_R_16F, CUDA_R_16BF};
+    return TYPES[precision];
+}
+
+cudaError_t spmm_run(const spmm_plan *plan, const void *B, void *C, cudaStream_t stream)
+{
+    const spmm_contender *c = plan->contender;
+    const enum precision precision = c->base.precision;
+    const cudaError_t error =
+        precision == PRECISION_FP32 ? c->run(plan, B, C, stream) : c->run16(plan, B, C, stream);
+    if (error != cudaSuccess || spmm_applies_epilogue(c)) return error;
+    return epilogue_run(&plan->epilogue, type_of(precision), plan->A.rows, plan->N, C, stream);
+}
+
 cudaError_t spmm_nested_run(const spmm_plan *plan, const float *B, float *C, cudaStream_t stream)
 {
-    const spmm_plan *inner = plan->nested;
-    return inner ? inner->contender->run(inner, B, C, stream) : cudaSuccess;
+    return spmm_nested_run16(plan, B, C, stream);
 }
 
 cudaError_t spmm_nested_run16(const spmm_plan *plan, const void *B, void *C, cudaStream_t stream)
 {
-    const spmm_plan *inner = plan->nested;
-    return inner ? inner->contender->run16(inner, B, C, stream) : cudaSuccess;
+    return plan->nested ? spmm_run(plan->nested, B, C, stream) : cudaSuccess;
 }
 
 cudaError_t spmm_nested_update_values(spmm_plan *plan)
@@ -462,6 +486,7 @@ static cudaError_t prepare(const contender *c, const problem *p, void *const *d_
     self->plan = (spmm_plan){
         .A = dataset_on_device(p, d_inputs[ROW_PTR], d_inputs[COL_IDX], d_inputs[VALUES]),
         .N = p->width,
+        .epilogue = p->epilogue,
         .contender = spmm_of(c),
     };
     const size_t tuning_bytes = contender_num_tunables(c) * sizeof *tuning;
@@ -486,11 +511,8 @@ static cudaError_t prepare(const contender *c, const problem *p, void *const *d_
 static cudaError_t run(void *instance, void *const *d_outputs, cudaStream_t stream)
 {
     spmm_instance *self = instance;
-    const spmm_contender *c = self->plan.contender;
     if (self->bound != cudaSuccess) return self->bound;
-    return c->base.precision == PRECISION_FP32
-               ? c->run(&self->plan, self->d_B, d_outputs[0], stream)
-               : c->run16(&self->plan, self->d_B, d_outputs[0], stream);
+    return spmm_run(&self->plan, self->d_B, d_outputs[0], stream);
 }
 
 static const contender *nested(const void *instance, int depth, const int **tuning)
@@ -516,6 +538,7 @@ const operation spmm_operation = {
     .name = "spmm",
     .width = "N",
     .width_meaning = "columns of B and C",
+    .takes_epilogue = true,
     .exact_in_whole_numbers = true,
     .create = create,
     .destroy = destroy,

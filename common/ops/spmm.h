@@ -6,11 +6,15 @@
  * A contender's precision is that of A's values, of B and of C. Whatever it is, sums are formed in
  * fp32, and rounded once, when C is stored: the verdict holds kernels to that (see oracle in spmm.c).
  *
+ * A plan may have an epilogue: C = max(0, A * B + bias of the row). Kernels that say so apply it where they store C, and
+ * behind all others a kernel of its own does. The operation's own problems have none (problem.epilogue).
+ *
  * What a lab of this operation must provide: one spmm_contender, registered with SPMM_REGISTER.
  */
 #ifndef OPS_SPMM_H
 #define OPS_SPMM_H
 
+#include "device/epilogue.h"
 #include "ops/device_csr.h"
 #include "ops/operation.h"
 
@@ -27,6 +31,8 @@ typedef struct spmm_plan {
     int tuning[MAX_TUNABLES]; /* the chosen value of each tunable, in order */
     const int *d_row_order;   /* A.rows row numbers: labs from 6 on take the rows in this order, and
                                still store each at its own place; NULL: as they come */
+    row_epilogue
+        epilogue; /* stands before prepare: see applies_epilogue. Of rows as A counts them */
     const struct spmm_contender *contender; /* whose plan it is: for code that serves several */
     void *state;              /* what the lab's prepare leaves here; NULL if it has none */
     struct spmm_plan *nested; /* another contender's plan that does the work; NULL: this one does */
@@ -51,6 +57,9 @@ typedef struct spmm_contender {
     cudaError_t (*run)(const spmm_plan *plan, const float *B, float *C, cudaStream_t stream);
     /* The same in a 16-bit precision, in place of run: B and C are __half or __nv_bfloat16. */
     cudaError_t (*run16)(const spmm_plan *plan, const void *B, void *C, cudaStream_t stream);
+    /* Whether run, or run16, applies plan->epilogue to complete sums, in fp32, before it rounds and stores them. Without it a run is
+     * the product alone, and spmm_run does the rest. Who leaves the work to a nested plan need not say so. */
+    bool applies_epilogue;
     /* Optional. A has new values at the same address, and the pattern it had: brings a plan up to date
      * that keeps values of its own. Without it a plan needs nothing of the kind. */
     cudaError_t (*update_values)(spmm_plan *plan);
@@ -86,6 +95,12 @@ cudaError_t spmm_nest(spmm_plan *plan, const spmm_contender *c, const int *tunin
 /* The same of the contender that is called so in the precision of `plan`, with its own settings.
  * cudaErrorNotSupported: this program has none. */
 cudaError_t spmm_nest_named(spmm_plan *plan, const char *name, const int *d_row_order);
+
+/* Enqueues the product of a prepared plan and its epilogue, whoever applies it: how plans are run. */
+cudaError_t spmm_run(const spmm_plan *plan, const void *B, void *C, cudaStream_t stream);
+
+/* Whether a contender applies the epilogue itself, or hands it on to its nested plan with all its work. */
+bool spmm_applies_epilogue(const spmm_contender *c);
 
 /* The value of t, a tunable whose values are contenders' names, that names the nested plan's contender;
  * t->initial if none does. */

@@ -12,6 +12,7 @@
  * Paper     T. Gale, M. Zaharia, C. Young, E. Elsen: Sparse GPU Kernels for Deep Learning, SC 2020.
  */
 #include "device/byte_offset.cuh"
+#include "device/epilogue.cuh"
 #include "device/occupancy.cuh"
 #include "device/vec.cuh"
 #include "device/warp.cuh"
@@ -31,6 +32,7 @@ struct product {
     const int *__restrict__ row_order, *__restrict__ row_ptr, *__restrict__ col_idx;
     const float *__restrict__ values, *__restrict__ B;
     float *__restrict__ C;
+    row_epilogue epilogue;
 };
 
 /* Nonzeros of a row in shared memory. Columns are multiplied by the stride of B if pre-scaled. */
@@ -130,7 +132,7 @@ static __global__ void __launch_bounds__(BLOCK, shape<V>::BLOCKS)
     const float *const B =
         p.B + min(j, p.N - WIDE); /* lanes beyond N load what the last one does */
     nonzeros &tile = tiles[warp];
-    /* BEGIN STUDENT: align the start, walk the row's tiles and the residue, store the sums */
+    /* BEGIN STUDENT: align the start, walk the row's tiles and the residue; apply_epilogue, store */
     const int start = p.row_ptr[row], end = p.row_ptr[row + 1];
     float sum[PARTS][WIDE] = {};
     for (int at = ROMA && start < end ? start & -A_VECTOR : start; at < end; at += TILE) {
@@ -148,8 +150,10 @@ static __global__ void __launch_bounds__(BLOCK, shape<V>::BLOCKS)
         __syncwarp();
     }
 #pragma unroll
-    for (int i = 0; i < PARTS; i++)
+    for (int i = 0; i < PARTS; i++) {
+        apply_epilogue(p.epilogue, row, sum[i]);
         if (j < p.N) store_vector(&p.C[(size_t)row * p.N + j + i * WARP_SIZE * WIDE], sum[i]);
+    }
     /* END STUDENT */
 }
 
@@ -181,7 +185,8 @@ static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStre
                        .col_idx = A.d_col_idx,
                        .values = A.d_values,
                        .B = B,
-                       .C = C};
+                       .C = C,
+                       .epilogue = plan->epilogue};
     if (A.rows == 0) return cudaSuccess;
     const dim3 grid((A.rows + WARPS - 1) / WARPS, (plan->N + width - 1) / width);
     spmm_kernel *const spmm_roma =
@@ -230,6 +235,7 @@ static spmm_contender lab6 = {
     .estimate = roma_estimate,
     .prepare = prepare,
     .run = run,
+    .applies_epilogue = true,
     .update_values = spmm_nested_update_values, /* nothing is nested: it reads A's values */
     .format_bytes = spmm_csr_bytes,
 };

@@ -12,6 +12,7 @@
  */
 #include "bundle.h"
 #include "device/byte_offset.cuh"
+#include "device/epilogue.cuh"
 #include "device/facts.h"
 #include "device/occupancy.cuh"
 #include "device/vec.cuh"
@@ -32,6 +33,7 @@ struct product {
     const int *__restrict__ row_order, *__restrict__ row_ptr, *__restrict__ col_idx;
     const float *__restrict__ values, *__restrict__ B;
     float *__restrict__ C;
+    row_epilogue epilogue;
 };
 
 /* Nonzeros of a row in shared memory. Columns are multiplied by the stride of B if pre-scaled. */
@@ -125,7 +127,7 @@ static __global__ void __launch_bounds__(BLOCK, shape<V>::BLOCKS)
     const float *const B =
         p.B + min(j, p.N - WIDE); /* lanes beyond N load what the last one does */
     nonzeros<WIDTH> &tile = tiles[subwarp];
-    /* BEGIN STUDENT: walk the row's tiles with this subwarp's mask, store the sums */
+    /* BEGIN STUDENT: walk the row's tiles with this subwarp's mask; apply_epilogue, store */
     const int start = p.row_ptr[row], end = p.row_ptr[row + 1];
     float sum[PARTS][WIDE] = {};
     for (int at = start < end ? start & -A_VECTOR : start; at < end; at += tile.TILE) {
@@ -143,8 +145,10 @@ static __global__ void __launch_bounds__(BLOCK, shape<V>::BLOCKS)
         __syncwarp(mask);
     }
 #pragma unroll
-    for (int i = 0; i < PARTS; i++)
+    for (int i = 0; i < PARTS; i++) {
+        apply_epilogue(p.epilogue, row, sum[i]);
         if (j < p.N) store_vector(&p.C[(size_t)row * p.N + j + i * WIDTH * WIDE], sum[i]);
+    }
     /* END STUDENT */
 }
 
@@ -178,7 +182,8 @@ static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStre
                        .col_idx = A.d_col_idx,
                        .values = A.d_values,
                        .B = B,
-                       .C = C};
+                       .C = C,
+                       .epilogue = plan->epilogue};
     if (A.rows == 0) return cudaSuccess;
     const dim3 grid((A.rows + subwarps - 1) / subwarps, (plan->N + strip - 1) / strip);
     spmm_kernel *const spmm_subwarp =
@@ -242,6 +247,7 @@ static spmm_contender lab7 = {
     .estimate = subwarp_estimate,
     .prepare = prepare,
     .run = run,
+    .applies_epilogue = true,
     .update_values = spmm_nested_update_values, /* nothing is nested: it reads A's values */
     .format_bytes = spmm_csr_bytes,
     .release = release,

@@ -36,6 +36,7 @@ template <class H, class P> struct product {
     const segment *__restrict__ segments;
     float *sums;
     unsigned *arrived;
+    row_epilogue epilogue;
 };
 
 /* Blocks of 16 that fit by threads: 40 warps of 48 registers with four loads in flight a lane, 32 of
@@ -101,7 +102,7 @@ static __global__ void __launch_bounds__(BLOCK, blocks_per_sm(BATCH))
     const int j = (blockIdx.y * WIDTH + lane) * C;
     const bool is_segment = (int)blockIdx.x < p.num_segments;
     float sum[C] = {};
-    /* BEGIN STUDENT: find this subwarp's row or segment, gather in fp32, round once, store */
+    /* BEGIN STUDENT: find this subwarp's row or segment, gather in fp32, apply_epilogue, round once, store */
     int row = -1, start = 0, end = 0; /* of a subwarp beyond the last row, or of a listed row */
     if (is_segment) {
         start = p.segments[blockIdx.x].start + subwarp * CHUNK;
@@ -117,8 +118,10 @@ static __global__ void __launch_bounds__(BLOCK, blocks_per_sm(BATCH))
     }
     gather<C, WIDTH, BATCH>(p, start, end, is_segment ? SUBWARPS * CHUNK : CHUNK, j, sum);
     if (is_segment)
-        store_segment<WARPS, C, WIDTH>(p.segments[blockIdx.x], p.sums, p.arrived, p.N, sum, p.C);
+        store_segment<WARPS, C, WIDTH>(p.segments[blockIdx.x], p.sums, p.arrived, p.N, sum,
+                                       p.epilogue, p.C);
     if (row < 0 || j >= p.N) return;
+    apply_epilogue(p.epilogue, row, sum);
     H c[C];
 #pragma unroll
     for (int i = 0; i < C; i++)
@@ -183,7 +186,8 @@ static cudaError_t run_pairs(const spmm_plan *plan, const void *B, void *C, cuda
                        .C = (H *)C,
                        .segments = state->work.d_segments,
                        .sums = state->work.d_sums,
-                       .arrived = state->work.d_arrived};
+                       .arrived = state->work.d_arrived,
+                       .epilogue = plan->epilogue};
     if (A.rows == 0) return cudaSuccess;
     return LAUNCH[index_of(plan->tuning[TUNE_C])][index_of(plan->tuning[TUNE_WIDTH]) - 2](plan, p,
                                                                                           stream);
@@ -274,6 +278,7 @@ static void choose(const row_stats *stats, int N, int *tuning)
         .estimate = mixed_estimate,                                                              \
         .prepare = prepare,                                                                      \
         .run16 = run16<number>,                                                                  \
+        .applies_epilogue = true,                                                                \
         .update_values = update_values,                                                          \
         .format_bytes = format_bytes,                                                            \
         .release = release,                                                                      \

@@ -4,16 +4,17 @@
 #ifndef LAB8_LONG_ROWS_CUH
 #define LAB8_LONG_ROWS_CUH
 
+#include "device/epilogue.cuh"
 #include "device/half.cuh"
 #include "device/warp.cuh"
 #include "long_rows.h"
 
 /* Adds up, in a block of WARPS warps, the sums its subwarps have of a segment, and stores the total in
  * its row of out, which has N columns. If the row has several segments, the total stays in fp32 in
- * `sums`, and the last block to arrive adds them up, always in the same order. */
+ * `sums`, and the last block to arrive adds them up, always in the same order. The epilogue sees totals alone. */
 template <int WARPS, int C, int WIDTH, class H>
 static __device__ void store_segment(const segment &own, float *sums, unsigned *arrived, int N,
-                                     float (&sum)[C], H *out)
+                                     float (&sum)[C], const row_epilogue &epilogue, H *out)
 {
     constexpr int COLUMNS = WIDTH * C;
     __shared__ float warp_sum[WARPS][COLUMNS];
@@ -48,7 +49,9 @@ static __device__ void store_segment(const segment &own, float *sums, unsigned *
         for (int i = 0; active && i < own.count; i++)
             total += __ldcg(&sums[(size_t)(own.first + i) * N + column]);
     }
-    if (active) out[(size_t)own.row * N + column] = narrow<H>(total);
+    float c[] = {total};
+    apply_epilogue(epilogue, own.row, c);
+    if (active) out[(size_t)own.row * N + column] = narrow<H>(c[0]);
 }
 
 #endif

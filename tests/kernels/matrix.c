@@ -10,6 +10,7 @@
  *                                         every N-th, from number K on
  */
 #include "blocks.h"
+#include "epilogue.h"
 #include "harness/provenance.h"
 #include "harness/tuning.h"
 #include "harness/workbench.h"
@@ -363,6 +364,24 @@ static void test_blocks(const contender *c, const device_info *device)
            wrong ? wrong : "");
 }
 
+static void test_epilogue(const contender *c, const device_info *device)
+{
+    const char *wrong = epilogue_failure(c, device);
+    tap_ok(!wrong, "lab%d %s: a bias and a ReLU behind the product%s%s", c->lab, c->name,
+           wrong ? ": " : "", wrong ? wrong : "");
+}
+
+/* The check of that is checked. */
+static void test_epilogue_mutants(const device_info *device)
+{
+    for (int i = 0; i < NUM_EPILOGUE_MUTANTS; i++) {
+        const contender *c = &EPILOGUE_MUTANTS[i].base;
+        const char *wrong = epilogue_failure(c, device);
+        tap_ok(i ? wrong != NULL : !wrong, "epilogue %s %s: %s", c->name, i ? "fails" : "passes",
+               wrong ? wrong : "PASS");
+    }
+}
+
 static void test_prescale(const contender *c)
 {
     const int G = 1 << 30; /* so many floats are 4 GiB */
@@ -543,6 +562,10 @@ static void test_the_rest(const device_info *device)
         if (is_tested(c) && multiplies_blocks(c)) test_blocks(c, device);
     for (const contender *c = contenders(); c; c = c->next)
         if (is_tested(c) && c->lab < FIRST_VARIANT) test_parent(c);
+    for (const contender *c = contenders(); c; c = c->next)
+        if (is_tested(c) && c->operation->takes_epilogue && c->lab < FIRST_VARIANT)
+            test_epilogue(c, device);
+    if (!only_lab) test_epilogue_mutants(device);
     test_repeats(device);
 }
 

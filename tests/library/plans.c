@@ -72,7 +72,9 @@ static int is_near(double got, double want)
 
 /* ---- operations ------------------------------------------------------------------------------ */
 
-static int spmm_is_right(sparse_plan *plan, const pair *values, const pair *B, pair *C)
+/* C = A * B or, with a bias, max(0, A * B + bias). */
+static int product_is_right(sparse_plan *plan, const pair *values, const pair *B, const pair *bias,
+                            pair *C)
 {
     memset(C->host, 0xff, C->bytes);
     cudaMemcpy(C->device, C->host, C->bytes, cudaMemcpyHostToDevice);
@@ -80,12 +82,45 @@ static int spmm_is_right(sparse_plan *plan, const pair *values, const pair *B, p
     fetch(C);
     for (int i = 0; i < ROWS; i++)
         for (int f = 0; f < WIDTH; f++) {
-            double sum = 0;
+            double sum = bias ? bias->host[i] : 0;
             for (int64_t k = row_ptr[i]; k < row_ptr[i + 1]; k++)
                 sum += values->host[k] * B->host[col_idx[k] * WIDTH + f];
+            if (bias && sum < 0) sum = 0;
             if (C->host[i * WIDTH + f] != sum) return 0;
         }
     return 1;
+}
+
+static int spmm_is_right(sparse_plan *plan, const pair *values, const pair *B, pair *C)
+{
+    return product_is_right(plan, values, B, NULL, C);
+}
+
+/* Every kernel, with a bias and a ReLU; and an operation that has none. */
+static void test_epilogue(sparse_matrix *A, const pair *values)
+{
+    pair B = pair_of(COLS * WIDTH, 2), C = pair_of(ROWS * WIDTH, 3), bias = pair_of(ROWS, 4);
+    sparse_request r = {.operation = "spmm",
+                        .width = WIDTH,
+                        .values = values->device,
+                        .bias = bias.device,
+                        .relu = 1};
+    sparse_plan *plan;
+    int ok = 1, ran = 0;
+    for (int i = 0; i == 0 || sparse_kernel_name("spmm", SPARSE_FP32, i - 1); i++) {
+        r.kernel = i ? sparse_kernel_name("spmm", SPARSE_FP32, i - 1) : NULL;
+        const enum sparse_status status = sparse_plan_create(A, &r, &plan);
+        if (status == SPARSE_UNSUITED && i) continue;
+        ok = ok && status == SPARSE_OK && product_is_right(plan, values, &B, &bias, &C);
+        sparse_plan_destroy(plan);
+        ran++;
+    }
+    report(ok && ran > 10, "spmm: max(0, A B + bias), by the rule and every kernel");
+    r.operation = "transposed_spmm";
+    r.kernel = NULL;
+    report(sparse_plan_create(A, &r, &plan) == SPARSE_INVALID &&
+               strstr(sparse_error_text(), "no bias"),
+           "an operation without an epilogue refuses a bias");
 }
 
 /* Every kernel, and the rule; values that change. */
@@ -417,6 +452,7 @@ int main(void)
         return 1;
     }
     test_spmm(A, &values);
+    test_epilogue(A, &values);
     test_sddmm(A, &values);
     test_attention(A);
     test_backward_and_softmax(A);
