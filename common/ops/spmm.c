@@ -322,7 +322,10 @@ cudaError_t spmm_nest(spmm_plan *plan, const spmm_contender *c, const int *tunin
     spmm_plan *inner = calloc(1, sizeof *inner);
     if (!inner) return cudaErrorMemoryAllocation;
     *inner = (spmm_plan){.A = plan->A, .N = plan->N, .d_row_order = d_row_order, .contender = c};
-    if (spmm_applies_epilogue(plan->contender)) inner->epilogue = plan->epilogue;
+    const bool hands_on = plan->contender && spmm_applies_epilogue(plan->contender);
+    if (hands_on)
+        inner->epilogue =
+            plan->epilogue; /* else `plan` is another operation's, or no whole product */
     if (tuning)
         memcpy(inner->tuning, tuning, contender_num_tunables(&c->base) * sizeof *tuning);
     else
