@@ -26,7 +26,7 @@ static bool is_product(const layer *l)
 static double layer_bound(const layer *l, const variant *v, double exact, double size)
 {
     const double terms = (double)layer_terms(l) + 5;
-    const bool dense = is_product(l) && !l->row_ptr;
+    const bool dense = is_product(l) && !l->sparse;
     const double store = precision_format(v->precision)->unit_roundoff;
     double bound = ROUNDOFF * terms * size;
     if (dense && v->tf32) bound += 2.1 * TF32_CUT * size;
@@ -151,7 +151,7 @@ static int highest(const double *scores, int count)
     return best;
 }
 
-/* Of the last image of the batch. */
+/* Compares the scores of the last image of the batch. */
 static void judge_scores(const model *m, const double *got, const double *want, net_verdict *v)
 {
     const int classes = m->shape.classes, batch = m->shape.batch;

@@ -51,7 +51,6 @@ typedef struct result {
     size_t bytes;
     model_shape shape;
     layer layers[NUM_LAYERS]; /* shapes alone */
-    int64_t weights[NUM_LAYERS];
     char kernels[NUM_LAYERS][48];
 } result;
 
@@ -69,7 +68,6 @@ static void note_layers(const model *m, const network *net, result *r)
 {
     for (int i = 0; i < NUM_LAYERS; i++) {
         r->layers[i] = m->layers[i];
-        r->weights[i] = layer_weights(&m->layers[i]);
         snprintf(r->kernels[i], sizeof r->kernels[i], "%s", network_kernel(net, i));
     }
 }
@@ -109,9 +107,11 @@ static enum status run_variant(program *p, const variant *v)
                              .precision = v->precision};
     model m;
     network *net = NULL;
-    r->status = model_open(&r->shape, (uint64_t)o->seed, &m, &r->error);
+    model_describe(&r->shape, &m);
+    r->bytes = network_bytes(&m, v);
+    r->status = network_fits(&m, v, &r->error);
+    if (r->status == STATUS_OK) r->status = model_open(&r->shape, (uint64_t)o->seed, &m, &r->error);
     if (r->status == STATUS_OK) {
-        r->bytes = network_bytes(&m, v);
         r->status = network_open(&m, v, named && !v->vendor ? o->kernel : NULL, &net, &r->error);
     }
     if (r->status == STATUS_OK) r->status = use(p, &m, net, r);
@@ -187,7 +187,8 @@ static void print_layers(const program *p)
         snprintf(shape, sizeof shape, "%d x %d x %lld", l->out, l->in,
                  (long long)layer_out_columns(l, p->o.batch));
         printf("%2d %-10s %-20s", i, layer_name(l), shape);
-        print_number(l->row_ptr ? 100. * own->weights[i] / ((double)l->out * l->in) : NAN, 7, 1);
+        print_number(l->sparse ? 100. * (double)l->num_weights / ((double)l->out * l->in) : NAN, 7,
+                     1);
         printf(" %-20s", own->kernels[i]);
         print_number(own->times.layer_us[i], 9, 2);
         print_number(100 * p->floor_us / own->times.layer_us[i], 6, 0);
@@ -243,7 +244,7 @@ static void write_row(FILE *out, const program *p, const result *r, int number)
             precision_name(r->v->precision));
     if (l)
         fprintf(out, ",%d,%d,%lld,%lld", l->out, l->in, (long long)layer_out_columns(l, o->batch),
-                (long long)r->weights[number]);
+                (long long)l->num_weights);
     else
         fputs(",,,,", out);
     write_text(out, l ? r->kernels[number] : o->kernel);

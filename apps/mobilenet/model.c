@@ -39,33 +39,6 @@ static layer shaped(enum layer_kind kind, int in, int out, int stride, int side)
                    .relu = kind < POOL};
 }
 
-static void shape_layers(model *m)
-{
-    static const int CHANNELS[NUM_BLOCKS] = {64,  128, 128, 256, 256,  512, 512,
-                                             512, 512, 512, 512, 1024, 1024};
-    static const int STRIDES[NUM_BLOCKS] = {1, 2, 1, 2, 1, 2, 1, 1, 1, 1, 1, 2, 1};
-    const double width = m->shape.width;
-    layer *l = m->layers;
-    int side = m->shape.image;
-    *l = shaped(STEM, COLORS, to_eight(32 * width), 2, side);
-    for (int b = 0; b < NUM_BLOCKS; b++) {
-        const int channels = l->out, wanted = (int)(CHANNELS[b] * width);
-        side = l->out_side;
-        *++l = shaped(DEPTHWISE, channels, channels, STRIDES[b], side);
-        side = l->out_side;
-        *++l = shaped(POINTWISE, channels, b ? to_eight(wanted) : wanted, 1, side);
-    }
-    const int channels = l->out;
-    *++l = shaped(POOL, channels, channels, 1, side);
-    *++l = shaped(CLASSIFIER, channels, m->shape.classes, 1, 1);
-}
-
-const char *layer_name(const layer *l)
-{
-    static const char *const NAMES[] = {"stem", "depthwise", "1x1", "pool", "classifier"};
-    return NAMES[l->kind];
-}
-
 /* Weights of one output channel with its zeros. */
 static int64_t inputs_of(const layer *l)
 {
@@ -81,15 +54,44 @@ static int64_t inputs_of(const layer *l)
     }
 }
 
-int64_t layer_weights(const layer *l)
+void model_describe(const model_shape *shape, model *m)
 {
-    return l->row_ptr ? l->row_ptr[l->out] : l->out * inputs_of(l);
+    static const int CHANNELS[NUM_BLOCKS] = {64,  128, 128, 256, 256,  512, 512,
+                                             512, 512, 512, 512, 1024, 1024};
+    static const int STRIDES[NUM_BLOCKS] = {1, 2, 1, 2, 1, 2, 1, 1, 1, 1, 1, 2, 1};
+    const double width = shape->width;
+    *m = (model){.shape = *shape};
+    layer *l = m->layers;
+    int side = shape->image;
+    *l = shaped(STEM, COLORS, to_eight(32 * width), 2, side);
+    for (int b = 0; b < NUM_BLOCKS; b++) {
+        const int channels = l->out, wanted = (int)(CHANNELS[b] * width);
+        side = l->out_side;
+        *++l = shaped(DEPTHWISE, channels, channels, STRIDES[b], side);
+        side = l->out_side;
+        *++l = shaped(POINTWISE, channels, b ? to_eight(wanted) : wanted, 1, side);
+    }
+    const int channels = l->out;
+    *++l = shaped(POOL, channels, channels, 1, side);
+    *++l = shaped(CLASSIFIER, channels, shape->classes, 1, 1);
+    for (int i = 0; i < NUM_LAYERS; i++) {
+        l = &m->layers[i];
+        const int64_t count = l->out * inputs_of(l);
+        l->sparse = l->kind == POINTWISE && i > 2 && shape->sparsity > 0;
+        l->num_weights = l->sparse ? llround((1 - shape->sparsity) * (double)count) : count;
+    }
+}
+
+const char *layer_name(const layer *l)
+{
+    static const char *const NAMES[] = {"stem", "depthwise", "1x1", "pool", "classifier"};
+    return NAMES[l->kind];
 }
 
 int64_t layer_terms(const layer *l)
 {
     int64_t longest = l->kind == POOL ? (int64_t)l->in_side * l->in_side : inputs_of(l);
-    if (!l->row_ptr) return longest;
+    if (!l->sparse) return longest;
     longest = 0;
     for (int i = 0; i < l->out; i++)
         if (l->row_ptr[i + 1] - l->row_ptr[i] > longest)
@@ -154,8 +156,9 @@ static batch_norm random_norm(uint64_t stream, int64_t channel)
 }
 
 /* Replaces the dense weights of a layer by those that are kept, in CSR. */
-static bool compress(layer *l, const bool *kept, int64_t keep)
+static bool compress(layer *l, const bool *kept)
 {
+    const int64_t keep = l->num_weights;
     float *values = malloc((keep + 1) * sizeof *values);
     l->row_ptr = malloc((l->out + 1) * sizeof *l->row_ptr);
     l->col_idx = malloc((keep + 1) * sizeof *l->col_idx);
@@ -186,15 +189,13 @@ static bool fill_layer(layer *l, int number, const model_shape *s, uint64_t seed
     const uint64_t of_weights = random_substream(seed, first + OF_WEIGHTS);
     const uint64_t of_norm = random_substream(seed, first + OF_NORM);
     const int64_t inputs = inputs_of(l), count = l->out * inputs;
-    const bool sparse = l->kind == POINTWISE && number > 2 && s->sparsity > 0;
-    const int64_t keep = sparse ? llround((1 - s->sparsity) * count) : count;
     bool *kept = malloc((count + 1) * sizeof *kept);
     l->weights = malloc((count + 1) * sizeof *l->weights);
     l->bias = malloc((l->out + 1) * sizeof *l->bias);
     bool ok = kept && l->weights && l->bias;
     for (int64_t i = 0; i < count && ok; i++)
         l->weights[i] = random_symmetric(of_weights, i);
-    ok = ok && prune_by_magnitude(l->weights, count, keep, kept);
+    ok = ok && prune_by_magnitude(l->weights, count, l->num_weights, kept);
     double squares = 0;
     for (int64_t i = 0; i < count && ok; i++) {
         if (!kept[i]) l->weights[i] = 0;
@@ -212,15 +213,14 @@ static bool fill_layer(layer *l, int number, const model_shape *s, uint64_t seed
     }
     for (int64_t i = 0; i < count && ok; i++)
         l->weights[i] = precision_round(s->precision, l->weights[i]);
-    ok = ok && (!sparse || compress(l, kept, keep));
+    ok = ok && (!l->sparse || compress(l, kept));
     free(kept);
     return ok;
 }
 
 enum status model_open(const model_shape *shape, uint64_t seed, model *m, error_text *error)
 {
-    *m = (model){.shape = *shape};
-    shape_layers(m);
+    model_describe(shape, m);
     const int64_t numbers = (int64_t)COLORS * shape->batch * shape->image * shape->image;
     bool ok = (m->images = malloc((numbers + 1) * sizeof *m->images)) != NULL;
     const uint64_t stream = random_substream(seed, OF_IMAGES);
@@ -288,7 +288,7 @@ static exact_sum sum_of(const layer *l, int batch, const double *x, int64_t colu
             add(&s, planes[channel * N + i] / (double)pixels);
         break;
     default:
-        if (l->row_ptr)
+        if (l->sparse)
             for (int64_t z = l->row_ptr[channel]; z < l->row_ptr[channel + 1]; z++)
                 add(&s, (double)l->weights[z] * x[l->col_idx[z] * N + column]);
         else

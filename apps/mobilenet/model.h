@@ -25,11 +25,11 @@ typedef struct layer {
     int in, out;           /* channels */
     int stride;            /* of 3x3 convolutions, whose border is one zero wide */
     int in_side, out_side; /* of an image, in pixels */
-    bool relu;
-    float *bias; /* [out]; NULL: none */
-    float *
-        weights; /* [out][27], [out][9] or [out][in]; of a sparse layer its nonzeros, row after row */
-    int64_t *row_ptr; /* of a sparse layer, out + 1; NULL: dense */
+    bool relu, sparse;
+    int64_t num_weights; /* that are stored */
+    float *bias;         /* [out]; NULL: none */
+    float *weights;   /* [out][27], [out][9] or [out][in]; of a sparse layer its nonzeros in turn */
+    int64_t *row_ptr; /* of a sparse layer, out + 1 */
     int32_t *col_idx;
 } layer;
 
@@ -47,6 +47,9 @@ typedef struct model {
     float *images; /* [COLORS][batch][image][image], rounded to the precision */
 } model;
 
+/* Fills in the shapes of all layers, and makes nothing: what memory counts need. */
+void model_describe(const model_shape *shape, model *m);
+
 /* Makes layers and images. The caller closes it, also after an error. */
 enum status model_open(const model_shape *shape, uint64_t seed, model *m, error_text *error);
 void model_close(model *m);
@@ -54,8 +57,7 @@ void model_close(model *m);
 /* "stem", "depthwise", "1x1", "pool", "classifier" */
 const char *layer_name(const layer *l);
 
-/* Weights that a layer stores; the products behind one of its outputs, the longest row of a sparse one. */
-int64_t layer_weights(const layer *l);
+/* The products behind one of its outputs; of a sparse layer that was made, its longest row. */
 int64_t layer_terms(const layer *l);
 
 /* Pixels of all images in one channel: columns of the layer's input and output. */

@@ -70,15 +70,15 @@ size_t network_bytes(const model *m, const variant *v)
     size_t bytes = e * (image_numbers(m) + largest_activation(m, 0) + largest_activation(m, 1));
     for (int i = 0; i < NUM_LAYERS; i++) {
         const layer *l = &m->layers[i];
-        bytes += e * layer_weights(l) + (sizeof(float) + e) * l->out;
-        if (l->row_ptr) bytes += 12 * layer_weights(l) + 8 * (size_t)l->out;
+        bytes += e * l->num_weights + (sizeof(float) + e) * l->out;
+        if (l->sparse) bytes += 12 * l->num_weights + 8 * (size_t)l->out;
         if (v->way == BY_LT && l->kind >= POINTWISE && l->kind != POOL)
             bytes += LT_WORKSPACE + e * l->out * layer_out_columns(l, m->shape.batch);
     }
     return bytes;
 }
 
-static enum status check_memory(const model *m, const variant *v, error_text *error)
+enum status network_fits(const model *m, const variant *v, error_text *error)
 {
     const size_t need = network_bytes(m, v);
     size_t available, total;
@@ -174,9 +174,9 @@ static enum status make_layer(network *net, int number, const char *kernel, erro
     const layer *l = &net->m->layers[number];
     device_layer *d = &net->layers[number];
     if (l->kind == POOL) return STATUS_OK;
-    TRY(upload(net, &d->weights, l->weights, layer_weights(l), error));
+    TRY(upload(net, &d->weights, l->weights, l->num_weights, error));
     TRY(arrays_upload(&net->arrays, &d->bias, l->bias, l->out, error));
-    if (l->row_ptr) return make_sparse(net, number, kernel, error);
+    if (l->sparse) return make_sparse(net, number, kernel, error);
     if (net->v.way == BY_LT && l->kind >= POINTWISE) return make_lt(net, number, error);
     return STATUS_OK;
 }
@@ -186,7 +186,7 @@ static enum status make(network *net, const char *kernel, error_text *error)
     const model *m = net->m;
     if (net->v.way == BY_LT && !lt_layer_exists())
         return fail(error, STATUS_SKIPPED, "this program has no cuBLASLt");
-    TRY(check_memory(m, &net->v, error));
+    TRY(network_fits(m, &net->v, error));
     TRY_CUDA(cudaStreamCreateWithFlags(&net->stream, cudaStreamNonBlocking));
     if (cublasCreate(&net->blas) != CUBLAS_STATUS_SUCCESS)
         return fail(error, STATUS_RUNTIME, "cublasCreate failed");

@@ -28,8 +28,11 @@ typedef struct network network;
 /* Sum of what a net takes on the device: images, two activations of the largest layers, weights, formats and workspaces. */
 size_t network_bytes(const model *m, const variant *v);
 
+/* STATUS_MEMORY: that is more than the device has free; the text has both sums. The model may be described alone. */
+enum status network_fits(const model *m, const variant *v, error_text *error);
+
 /* Makes arrays and plans. kernel: of the sparse layers; NULL: the rule of the library chooses for each; of a vendor, its
- * first. STATUS_MEMORY: the sum is more than the device has free, and nothing was allocated. STATUS_SKIPPED: the
+ * first. STATUS_MEMORY as network_fits, before anything is allocated. STATUS_SKIPPED: the
  * variant's library, or a kernel for a layer, is missing. *net is NULL on error. The model must outlive it. */
 enum status network_open(const model *m, const variant *v, const char *kernel, network **net,
                          error_text *error);

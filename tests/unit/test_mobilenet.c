@@ -1,0 +1,195 @@
+/*
+ * test_mobilenet.c - apps/mobilenet without its program: shapes as published, folding, pruning, fp64 against hand-made sums,
+ * and the kernels that are no product.
+ */
+#include "apps/mobilenet/check.h"
+#include "apps/mobilenet/kernels.h"
+#include "apps/mobilenet/model.h"
+#include "tests/tap.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Output channels of the stem and of 1x1 layers 0, 1, 3, 5, 11 by width, from the source's kernel table. */
+static void test_shapes(void)
+{
+    static const struct {
+        double width;
+        int channels[6];
+    } PUBLISHED[] = {
+        {1.0, {32, 64, 128, 256, 512, 1024}},  {1.2, {40, 76, 152, 304, 616, 1232}},
+        {1.3, {40, 83, 168, 336, 664, 1328}},  {1.4, {48, 89, 176, 360, 720, 1432}},
+        {1.5, {48, 96, 192, 384, 768, 1536}},  {1.6, {48, 102, 208, 408, 816, 1640}},
+        {1.7, {56, 108, 216, 432, 872, 1744}}, {1.8, {56, 115, 232, 464, 920, 1840}},
+    };
+    static const int PLACES[] = {0, 2, 4, 8, 12, 24};
+    for (size_t i = 0; i < sizeof PUBLISHED / sizeof *PUBLISHED; i++) {
+        model m;
+        bool ok = true;
+        model_describe(&(model_shape){.width = PUBLISHED[i].width,
+                                      .image = 224,
+                                      .batch = 1,
+                                      .classes = 1000,
+                                      .sparsity = 0.9},
+                       &m);
+        for (int k = 0; k < 6; k++)
+            ok = ok && m.layers[PLACES[k]].out == PUBLISHED[i].channels[k];
+        int64_t sparse = 0, dense = 0, products = 0;
+        for (int k = 0; k < NUM_LAYERS; k++) {
+            const layer *l = &m.layers[k];
+            if (l->kind != POINTWISE) continue;
+            sparse += l->num_weights;
+            dense += (int64_t)l->out * l->in;
+            products += (int64_t)l->out * l->in * layer_out_columns(l, 1);
+        }
+        tap_ok(ok && sparse < 0.11 * dense, "width %g has the published channels",
+               PUBLISHED[i].width);
+        if (PUBLISHED[i].width == 1)
+            tap_ok(llround(2e-7 * products) == 108, "width 1: 1.08 GFLOP in 1x1 layers");
+    }
+}
+
+static void test_fold(void)
+{
+    float w[] = {1, -2}, bias;
+    const batch_norm plain = {.gamma = 3, .beta = 0.5, .mean = 2, .variance = 4 - 1e-3};
+    fold_batch_norm(&plain, 2, w, &bias);
+    tap_ok(w[0] == 1.5f && w[1] == -3 && fabsf(bias + 2.5f) < 1e-6, "a batch norm is folded");
+    /* max(0, norm(w x)) must be max(0, w' x + b') for any x. */
+    const batch_norm still = {.gamma = -0.7, .beta = 0.1, .mean = 0.3, .variance = 0};
+    float v[] = {0.25f};
+    fold_batch_norm(&still, 1, v, &bias);
+    const double x = 1.7, norm = -0.7 * (0.25 * x - 0.3) / sqrt(1e-3) + 0.1;
+    tap_ok(fabs(v[0] * x + bias - norm) < 1e-5 * fabs(norm),
+           "of variance 0, epsilon is divided by");
+}
+
+static void test_prune(void)
+{
+    const float w[] = {1, -3, 3, 0.5f, -3, 2};
+    const bool want[] = {false, true, true, false, false, false};
+    bool kept[6];
+    tap_ok(prune_by_magnitude(w, 6, 2, kept) && !memcmp(kept, want, sizeof want),
+           "of equal magnitudes the first are kept");
+    model m;
+    error_text error;
+    const model_shape shape = {.width = 0.3, .image = 8, .batch = 1, .classes = 3, .sparsity = 0.9};
+    bool ok = model_open(&shape, 4, &m, &error) == STATUS_OK;
+    for (int i = 0; i < NUM_LAYERS && ok; i++) {
+        const layer *l = &m.layers[i];
+        if (l->sparse) ok = l->row_ptr[l->out] == llround(0.1 * l->out * l->in);
+        ok = ok && l->sparse == (l->kind == POINTWISE && i > 2);
+    }
+    tap_ok(ok, "every 1x1 layer but the first keeps a tenth of its weights, exactly");
+    model_close(&m);
+}
+
+/* ---- kernels ------------------------------------------------------------------------------------- */
+
+enum { MOST = 70 * 70 * 40 };
+
+/* Images of ones, weights of ones: an output counts the pixels that its window has inside the image. */
+static bool windows_are_right(int side, int stride, int channels, int batch, bool is_stem)
+{
+    const int out_side = (side - 1) / stride + 1, in = is_stem ? 3 : channels;
+    const int64_t inputs = (int64_t)in * batch * side * side;
+    const int64_t outputs = (int64_t)channels * batch * out_side * out_side;
+    const int taps = is_stem ? 27 : 9;
+    float *x, *w, *b, *y, *host = malloc(MOST * sizeof *host);
+    bool ok = host && inputs <= MOST && outputs <= MOST;
+    cudaMalloc((void **)&x, inputs * sizeof *x);
+    cudaMalloc((void **)&y, outputs * sizeof *y);
+    cudaMalloc((void **)&w, (size_t)channels * taps * sizeof *w);
+    cudaMalloc((void **)&b, channels * sizeof *b);
+    for (int i = 0; i < MOST; i++)
+        host[i] = 1;
+    cudaMemcpy(x, host, inputs * sizeof *x, cudaMemcpyHostToDevice);
+    cudaMemcpy(w, host, (size_t)channels * taps * sizeof *w, cudaMemcpyHostToDevice);
+    for (int i = 0; i < channels; i++)
+        host[i] = (float)-i;
+    cudaMemcpy(b, host, channels * sizeof *b, cudaMemcpyHostToDevice);
+    cudaMemset(y, 0xff, outputs * sizeof *y);
+    const planes p = {.in = in,
+                      .out = channels,
+                      .batch = batch,
+                      .in_side = side,
+                      .out_side = out_side,
+                      .stride = stride,
+                      .x = x,
+                      .weights = w,
+                      .bias = b,
+                      .y = y};
+    ok = ok && (is_stem ? stem_run(&p, NULL) : depthwise_run(&p, NULL)) == cudaSuccess;
+    ok = ok && cudaMemcpy(host, y, outputs * sizeof *y, cudaMemcpyDeviceToHost) == cudaSuccess;
+    for (int64_t i = 0; i < outputs && ok; i++) {
+        const int r = (int)(i / out_side % out_side) * stride, c = (int)(i % out_side) * stride;
+        const int rows = 3 - (r == 0) - (r == side - 1), columns = 3 - (c == 0) - (c == side - 1);
+        const int channel = (int)(i / ((int64_t)batch * out_side * out_side));
+        const int want = rows * columns * (is_stem ? 3 : 1) - channel;
+        ok = host[i] == (want < 0 ? 0 : want);
+    }
+    cudaFree(x);
+    cudaFree(y);
+    cudaFree(w);
+    cudaFree(b);
+    free(host);
+    return ok;
+}
+
+static void test_windows(void)
+{
+    static const int SIDES[] = {1, 2, 3, 7, 8, 9, 16, 17, 31, 32, 33, 34, 64, 65, 70};
+    for (int stride = 1; stride <= 2; stride++) {
+        bool depthwise = true, stem = true;
+        for (size_t i = 0; i < sizeof SIDES / sizeof *SIDES; i++) {
+            const int side = SIDES[i], channels = side > 30 ? 5 : 13;
+            depthwise = depthwise && windows_are_right(side, stride, channels, 3, false);
+            stem = stem && windows_are_right(side, stride, channels, 2, true);
+        }
+        tap_ok(depthwise, "depthwise of stride %d: borders of every size, negative sums are 0",
+               stride);
+        tap_ok(stem, "the stem of stride %d likewise", stride);
+    }
+}
+
+static void test_exact(void)
+{
+    model m;
+    error_text error;
+    const model_shape shape = {.width = 0.1, .image = 5, .batch = 2, .classes = 4, .sparsity = 0.5};
+    double scores[2][4];
+    bool ok = model_open(&shape, 2, &m, &error) == STATUS_OK &&
+              model_exact(&m, 0, scores[0], &error) == STATUS_OK &&
+              model_exact(&m, 1, scores[1], &error) == STATUS_OK;
+    tap_ok(ok && memcmp(scores[0], scores[1], sizeof scores[0]) != 0,
+           "images have scores of their own");
+    /* The depthwise layer on an image of a single pixel uses the middle weight alone. */
+    float w[TAPS] = {9, 9, 9, 9, 2, 9, 9, 9, 9}, bias[] = {-1};
+    const layer l = {.kind = DEPTHWISE,
+                     .in = 1,
+                     .out = 1,
+                     .stride = 1,
+                     .in_side = 1,
+                     .out_side = 1,
+                     .relu = true,
+                     .weights = w,
+                     .bias = bias};
+    double x = 3, y, size;
+    layer_exact(&l, 1, &x, 0, &y, &size);
+    tap_ok(y == 5 && size == 7, "a window of one pixel, its bias, and the sum of magnitudes");
+    x = 0.25;
+    layer_exact(&l, 1, &x, 0, &y, &size);
+    tap_ok(y == 0 && size == 1.5, "a negative sum is 0");
+    model_close(&m);
+}
+
+int main(void)
+{
+    test_shapes();
+    test_fold();
+    test_prune();
+    test_windows();
+    test_exact();
+    return tap_done();
+}
