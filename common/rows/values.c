@@ -197,6 +197,19 @@ static void share(study *s)
     fprintf(out, "%ld of %ld\n", found, all);
 }
 
+/* A number from a summary with a column "name". Options: row (a name), column. */
+static void cell_value(study *s)
+{
+    for (int f = 0; f < s->files; f++)
+        for (long row = 0; row < s->file[f]->count; row++) {
+            const row_of at = {s->file[f], row};
+            if (strcmp(get(at, "name"), opt(s, "row")) != 0) continue;
+            fprintf(out, "%.2f\n", strtod(get(at, opt(s, "column")), NULL));
+            return;
+        }
+    nothing(s, "%s of %s", opt(s, "column"), opt(s, "row"));
+}
+
 /* A time in us. Options: of, only and N so that they leave one problem. */
 static void time_value(study *s)
 {
@@ -208,6 +221,7 @@ static void time_value(study *s)
 const calculation VALUES[] = {
     {"beside", "of op over other stat need", true, beside},
     {"bound", "of", true, bound},
+    {"cell", "row column", false, cell_value},
     {"chosen", "of among stat", true, chosen},
     {"crossover", "of over", true, crossover},
     {"gather", "of factor", true, gather},

@@ -225,6 +225,26 @@ $marker"
     run -2 scripts/report "$rows"
 }
 
+@test "a number of a summary stands under the name of its row; an app measures its own" {
+    printf 'name,least\none,1.5\ntwo,2.25\n' >"$rows/apps-mobilenet-ratios.csv"
+    report <<'END'
+a {{value cell row=two column=least apps-mobilenet-ratios.csv}} b
+END
+    [ "$status" -eq 0 ]
+    grep -qxF 'a 2.25 b' "$page/report.md"
+    report <<'END'
+a {{value cell row=three column=least apps-mobilenet-ratios.csv}} b
+END
+    [ "$status" -eq 3 ]
+    grep -qxF 'a **not measured** b' "$page/report.md"
+    rm "$rows/apps-mobilenet-ratios.csv"
+    report <<'END'
+{{value cell row=two column=least apps-mobilenet-ratios.csv}}
+END
+    [ "$status" -eq 3 ]
+    [[ $output == *"apps/mobilenet/measure measures it"* ]]
+}
+
 @test "missing rows: the place says which command measures them, status 3, and the rest is made" {
     echo 'drawn' >"$page/figures/there.svg"
     echo 'of other rows' >"$page/figures/gone.svg"
