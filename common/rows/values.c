@@ -207,7 +207,7 @@ static void cell_value(study *s)
             fprintf(out, "%.2f\n", strtod(get(at, opt(s, "column")), NULL));
             return;
         }
-    nothing(s, "%s of %s", opt(s, "column"), opt(s, "row"));
+    nothing(s, "%s", opt(s, "row"));
 }
 
 /* A time in us. Options: of, only and N so that they leave one problem. */

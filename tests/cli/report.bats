@@ -242,7 +242,7 @@ END
 {{value cell row=two column=least apps-mobilenet-ratios.csv}}
 END
     [ "$status" -eq 3 ]
-    [[ $output == *"apps/mobilenet/measure measures it"* ]]
+    [[ $stderr == *"apps/mobilenet/measure measures it"* ]]
 }
 
 @test "missing rows: the place says which command measures them, status 3, and the rest is made" {
