@@ -15,7 +15,7 @@ endif
 -include local.mk
 include config.mk
 
-# Labs are found by wildcard, and numbered by their folders.
+# Labs are found by wildcard, and numbered by their folders; those that are networks (mk/apps.mk) by their sources.
 LAB_DIRS := $(sort $(patsubst %/lab.cu,%,$(wildcard labs/[0-9][0-9]_*/lab.cu)))
 number_of = $(patsubst 0%,%,$(firstword $(subst _, ,$(notdir $(1)))))
 LABS := $(foreach d,$(LAB_DIRS),lab$(call number_of,$(d)))
@@ -39,7 +39,7 @@ help: ## Show this help
 
 # labstat: ## Build the statistics tool: make labstat && ./labstat set:rnn
 
-all: programs $(LABS) labstat rows ## Build every lab and tool
+all: programs $(LABS) $(NETWORK_LABS) labstat rows ## Build every lab and tool
 programs: $(addprefix $(OUT)/,$(LABS) labstat limits convert) $(TWINS) $(ROWS_PROGRAM) ## The same, in build/ alone
 
 # A program in the root is a copy of the one in build/, taken again when the backend changes.
@@ -73,7 +73,7 @@ diff: ## Show what a lab changes from the one it grows out of: make diff LAB=3
 	@scripts/diff-lab $(LAB)
 
 clean: ## Remove everything that was built
-	$(Q)rm -rf $(BUILD) $(LABS) labstat rows
+	$(Q)rm -rf $(BUILD) $(LABS) $(NETWORK_LABS) labstat rows
 
 include mk/measure.mk              # goals that want a GPU
 include mk/site.mk                 # the course as pages

@@ -9,6 +9,12 @@ PLANS := $(call object,$(wildcard common/library/*.c common/library/*.cu))
 TRAINING := $(call object,$(wildcard common/training/*.c common/training/*.cu))
 training_of = $(if $(shell grep -l '"training/' apps/$(1)/*.[ch]),$(TRAINING))
 
+# Networks that are labs of the ladder, as 60:rnn: the second line of NAME.c says so, " * Lab 60 - idea.", as that of a
+# lab.cu does.
+NETWORKS := $(shell awk 'FNR == 2 && /^ \* Lab [0-9]+ - / { split(FILENAME, part, "/"); \
+    if (part[3] == part[2] ".c") print $$3 ":" part[2] }' $(wildcard apps/*/*.c) /dev/null)
+NETWORK_LABS := $(foreach n,$(NETWORKS),lab$(firstword $(subst :, ,$(n))))
+
 .PHONY: apps measure-app
 
 apps: $(APP_PROGRAMS) ## Build the applications: make apps && build/simt/apps/NAME/NAME --help
@@ -29,6 +35,13 @@ $(OUT)/traced/tests/app_$(1)/run: $$(call object,$$(filter-out apps/$(1)/$(1).c,
 endef
 $(foreach a,$(APPS),$(eval $(call app_rule,$(a))))
 test-programs: $(APP_PROGRAMS)
+
+# network_rule NUMBER, NAME: `make lab60` leaves the program here, as of any lab.
+define network_rule
+lab$(1): $(OUT)/apps/$(2)/$(2) $(BUILD)/backend
+	$$(Q)cp -f $$< $$@
+endef
+$(foreach n,$(NETWORKS),$(eval $(call network_rule,$(firstword $(subst :, ,$(n))),$(lastword $(subst :, ,$(n))))))
 
 # The dense products of the CPU backend run on all cores, through OpenMP.
 $(OUT)/common/simt/cublas.cc.o: private CXXFLAGS_ALL += -fopenmp

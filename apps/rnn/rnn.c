@@ -1,6 +1,7 @@
 /*
- * rnn.c - trains the sparse weights of a recurrent cell through time with the suite's kernels, and beside it with dense
- * products and cuSPARSE's.
+ * Lab 60 - recurrent networks: sparse weights that train through time, T steps forward and T back.
+ *
+ * Trains the cell with the suite's kernels, and beside it with dense products and cuSPARSE's.
  */
 #include "matrix/files.h"
 #include "network.h"

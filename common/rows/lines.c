@@ -1,11 +1,12 @@
 /*
  * lines.c - the ladder with one line a lab: its idea, and how far it is ahead of the vendor.
  *
- * The idea is the second line of labs/NN_NAME/lab.cu. The figure is a geometric mean over all problems of the least
+ * The idea is the second line of labs/NN_NAME/lab.cu; a network that is a lab has it in apps/NAME/NAME.c. The figure is a geometric mean over all problems of the least
  * width: the time of the vendor's best algorithm over that of the lab, in fp32 with a warm L2. A lab without such rows is
  * shown in fp16: with a cold L2 beside the fastest dense product, where there are rows of set:llm, and else as in fp32.
+ * A network's figure is of whole steps, over all its problems; its vendor is cuBLAS where cuSPARSE has no such step.
  */
-#include "rows/rows.h"
+#include "rows/networks.h"
 
 #include <glob.h>
 #include <math.h>
@@ -25,6 +26,8 @@ static const source SOURCES[] = {
 
 enum { NUM_SOURCES = sizeof SOURCES / sizeof *SOURCES };
 
+#define LAB " * Lab "
+
 typedef struct ladder_rows {
     const char *machine;
     names operations, commits;
@@ -32,7 +35,15 @@ typedef struct ladder_rows {
     numbers vendor;      /* the least ms by "file operation source N graph" */
     row_of *of_labs;
     long count, room;
+    network_cases networks;
 } ladder_rows;
+
+/* A lab's source, whose second line is its own. */
+typedef struct lab_source {
+    int lab;
+    const char *path, *folder;
+    bool is_network;
+} lab_source;
 
 /* NONE: the row is of no source. */
 static int source_of(row_of r)
@@ -103,47 +114,127 @@ static const char *figure(ladder_rows *l, int lab, const char *operation, int so
                 SOURCES[source].vendor, width_name(operation), digits(*width));
 }
 
-/* The second line of a lab.cu, " * Lab 4 - tuning: how much.", without what stands around the idea. */
-static char *idea_of(const char *path)
+/* The same of a network. */
+static const char *network_figure(ladder_rows *l, const char *app)
+{
+    mean m = {0};
+    bool is_sparse = false;
+    for (long i = 0; i < l->networks.count; i++) {
+        const network_case *k = &l->networks.at[i];
+        if (k->suite.table && !strcmp(get(k->suite, "app"), app))
+            is_sparse |= k->sparse.table != NULL;
+    }
+    for (long i = 0; i < l->networks.count; i++) {
+        const network_case *k = &l->networks.at[i];
+        const row_of vendor = is_sparse ? k->sparse : k->dense;
+        if (!k->suite.table || !vendor.table || strcmp(get(k->suite, "app"), app)) continue;
+        one_machine(&l->machine, k->suite);
+        mean_add(&m, network_ms(vendor, "step") / network_ms(k->suite, "step"));
+        names_add(&l->commits, get(k->suite, "commit"));
+    }
+    if (!m.count) return NULL;
+    return text("%.2f | %ld of %ld | %s, a step", mean_of(&m), m.ahead, m.count,
+                is_sparse ? "cuSPARSE" : "cuBLAS, dense");
+}
+
+/* The second line of a source, " * Lab 4 - tuning: how much.", from "4 - " on; NULL: there is none of that form. */
+static char *lab_line(const char *path)
 {
     char line[512];
     FILE *in = fopen(path, "r");
     const bool is_there = in && fgets(line, sizeof line, in) && fgets(line, sizeof line, in);
     if (in) fclose(in);
-    char *idea = is_there && starts_with(line, " * Lab ") ? strstr(line, " - ") : NULL;
-    if (!idea) refuse(STATUS_DATASET, "%s:2: no line of the form \" * Lab 4 - idea.\"", path);
-    idea[strcspn(idea, "\n")] = '\0';
-    const size_t length = strlen(idea);
-    if (idea[length - 1] == '.') idea[length - 1] = '\0';
-    return text("%s", idea + strlen(" - "));
+    if (!is_there || !starts_with(line, LAB) || !strstr(line, " - ")) return NULL;
+    line[strcspn(line, "\n")] = '\0';
+    const size_t length = strlen(line);
+    if (line[length - 1] == '.') line[length - 1] = '\0';
+    return text("%s", line + strlen(LAB));
+}
+
+static const char *idea_of(const lab_source *lab)
+{
+    return strstr(lab_line(lab->path), " - ") + strlen(" - ");
 }
 
 /* The lines of one lab: a line an operation with rows of a vendor, or one without a figure. */
-static char *lines_of(ladder_rows *l, const char *path)
+static char *lines_of(ladder_rows *l, const lab_source *lab)
 {
-    size_t parts;
-    char **part = parts_of(path, '/', &parts);
-    const char *folder = part[parts - 2];
-    const int lab = atoi(folder);
     char *lines = text("%s", "");
+    const char *cells = lab->is_network ? network_figure(l, strrchr(lab->folder, '/') + 1) : NULL;
+    if (cells)
+        return text("| [%d](%s/README.md) | %s | %s |\n", lab->lab, lab->folder, idea_of(lab),
+                    cells);
     /* SpMM comes first: its rows are the first file's. */
     for (long o = 0; o < l->operations.count; o++) {
-        const char *operation = l->operations.name[o], *cells = NULL;
+        const char *operation = l->operations.name[o];
+        cells = NULL;
         for (int s = 0; s < NUM_SOURCES && !cells; s++)
-            cells = figure(l, lab, operation, s);
+            cells = figure(l, lab->lab, operation, s);
         if (!cells) continue;
         char *name = text("its %s", operation);
         for (char *c = name + strlen("its "); *c; c++)
             if (*c >= 'a' && *c <= 'z') *c = (char)(*c - 'a' + 'A');
-        lines = text("%s| [%d](labs/%s/README.md) | %s | %s |\n", lines, lab, folder,
-                     *lines ? name : idea_of(path), cells);
+        lines = text("%s| [%d](%s/README.md) | %s | %s |\n", lines, lab->lab, lab->folder,
+                     *lines ? name : idea_of(lab), cells);
     }
     if (*lines) return lines;
     bool has_rows = false;
     for (long i = 0; i < l->count && !has_rows; i++)
-        has_rows = lab_of(l->of_labs[i]) == lab;
-    return text("| [%d](labs/%s/README.md) | %s | - | - | %s |\n", lab, folder, idea_of(path),
+        has_rows = lab_of(l->of_labs[i]) == lab->lab;
+    return text("| [%d](%s/README.md) | %s | - | - | %s |\n", lab->lab, lab->folder, idea_of(lab),
                 has_rows ? "no vendor has it" : "not measured yet");
+}
+
+/* ---- which labs there are ------------------------------------------------------------------------ */
+
+/* Labs have the number of their folder, and their line must be there. */
+static lab_source lab_at(const char *path)
+{
+    size_t parts;
+    char **part = parts_of(path, '/', &parts);
+    if (!lab_line(path))
+        refuse(STATUS_DATASET, "%s:2: no line of the form \"" LAB "4 - idea.\"", path);
+    return (lab_source){
+        .lab = atoi(part[parts - 2]), .path = path, .folder = text("labs/%s", part[parts - 2])};
+}
+
+/* Programs of apps/ are labs where their line says so: lab 0 is none. */
+static lab_source network_at(const char *path)
+{
+    size_t parts;
+    char **part = parts_of(path, '/', &parts);
+    const char *name = part[parts - 2];
+    const bool is_main = !strcmp(part[parts - 1], text("%s.c", name));
+    const char *line = is_main ? lab_line(path) : NULL;
+    return (lab_source){.lab = line ? atoi(line) : 0,
+                        .path = path,
+                        .folder = text("apps/%s", name),
+                        .is_network = true};
+}
+
+static int by_number(const void *a, const void *b)
+{
+    return ((const lab_source *)a)->lab - ((const lab_source *)b)->lab;
+}
+
+/* All labs in the order of their numbers, ended by lab 0. */
+static lab_source *labs_in_order(const request *q)
+{
+    glob_t found;
+    const char *labs = text("%s/[0-9][0-9]_*/lab.cu", option(q, "labs", "labs"));
+    if (glob(labs, 0, NULL, &found)) refuse(STATUS_DATASET, "%s: no labs", labs);
+    const size_t folders = found.gl_pathc;
+    glob(text("%s/*/*.c", option(q, "apps", "apps")), GLOB_APPEND, NULL, &found); /* or none */
+    lab_source *all = calloc(found.gl_pathc + 1, sizeof *all);
+    size_t count = 0;
+    if (!all) refuse(STATUS_MEMORY, "out of memory");
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        all[count] = i < folders ? lab_at(found.gl_pathv[i]) : network_at(found.gl_pathv[i]);
+        count += all[count].lab > 0;
+    }
+    all[count] = (lab_source){0};
+    qsort(all, count, sizeof *all, by_number);
+    return all; /* the paths stay with it */
 }
 
 enum status run_lines(const request *q)
@@ -152,16 +243,15 @@ enum status run_lines(const request *q)
     if (!l) refuse(STATUS_MEMORY, "out of memory");
     for (int i = 0; i < q->count; i++) {
         table *t = table_measured(q->files[i]);
-        for (long row = 0; row < t->count; row++)
-            take_row(l, (row_of){t, row});
+        if (is_of_networks(t))
+            networks_read(&l->networks, t);
+        else
+            for (long row = 0; row < t->count; row++)
+                take_row(l, (row_of){t, row});
     }
-    glob_t labs;
-    const char *pattern = text("%s/[0-9][0-9]_*/lab.cu", option(q, "labs", "labs"));
-    if (glob(pattern, 0, NULL, &labs)) refuse(STATUS_DATASET, "%s: no labs", pattern);
     char *lines = text("%s", "");
-    for (size_t i = 0; i < labs.gl_pathc; i++)
-        lines = text("%s%s", lines, lines_of(l, labs.gl_pathv[i]));
-    globfree(&labs);
+    for (const lab_source *lab = labs_in_order(q); lab->lab; lab++)
+        lines = text("%s%s", lines, lines_of(l, lab));
     if (l->machine) fprintf(out, "%s, commit %s.\n\n", l->machine, names_sorted(&l->commits, "`"));
     fprintf(
         out,

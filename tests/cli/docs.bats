@@ -56,7 +56,7 @@ runs_as_written() {
 }
 
 @test "the tables are those of the measured rows" {
-    cp -r Makefile config.mk mk scripts labs docs README.md report "$BATS_TEST_TMPDIR"
+    cp -r Makefile config.mk mk scripts labs apps docs README.md report "$BATS_TEST_TMPDIR"
     mkdir "$BATS_TEST_TMPDIR/common"
     cp -r common/ops common/rows common/results common/matrix "$BATS_TEST_TMPDIR/common"
     make -C "$BATS_TEST_TMPDIR" ladder
@@ -110,7 +110,9 @@ AWK
     of_last_lab=$(awk -F'|' '/^N = 32/ { here = 1 } here && /^\| geometric mean/ { print $(NF - 1); exit }' docs/times.md)
     [[ $of_last_lab =~ ([0-9.]+)\*\*,\ ([0-9]+\ of\ [0-9]+) ]]
     grep -qF "(labs/99_open/README.md) | open: the fastest SpMM of the suite, and room for yours | ${BASH_REMATCH[1]} | ${BASH_REMATCH[2]} | cuSPARSE, N = 32 |" README.md
-    [ "$(scripts/rows lines "$rows" | grep -c '^| \[')" -eq "$(find labs -mindepth 1 -maxdepth 1 -name '[0-9]*' | wc -l)" ]
+    networks=$(awk 'FNR == 2 && /^ \* Lab [0-9]+ - /' apps/*/*.c | wc -l)
+    [ "$networks" -ge 1 ]
+    [ "$(scripts/rows lines "$rows" | grep -c '^| \[')" -eq "$(($(find labs -mindepth 1 -maxdepth 1 -name '[0-9]*' | wc -l) + networks))" ]
     scripts/rows lines "$rows" | grep -q '^| \[30\].*| - | - | not measured yet |$'
     run -3 scripts/rows lines no-such.csv
     run -3 scripts/rows lines labs="$BATS_TEST_TMPDIR" "$rows"

@@ -282,6 +282,18 @@ link_line() {
     [ ! -e lab42 ]
 }
 
+@test "a program of apps that states a number is a lab" {
+    mkdir -p apps/net apps/other
+    printf '/*\n * Lab 61 - net: its idea.\n */\n' >apps/net/net.c
+    printf '/*\n * other.c - a program.\n */\n' | tee apps/other/other.c >apps/net/part.c
+    [[ $(make -n BACKEND=simt V=1 lab61) == *"-o build/simt/apps/net/net "*"cp -f build/simt/apps/net/net lab61"* ]]
+    [[ $(make -n BACKEND=simt all) == *"cp -f build/simt/apps/net/net lab61"* ]]
+    [[ $(make -n BACKEND=simt all) != *"apps/other"* ]]
+    touch lab61
+    run -0 make clean
+    [ ! -e lab61 ]
+}
+
 @test "a lab of another operation links none of SpMM's" {
     mkdir labs/43_other
     echo 'const operation other_operation = {' >common/ops/other.c

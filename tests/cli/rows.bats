@@ -142,3 +142,34 @@ refused() {
     refused 3 'a split (split.tsv)' table halves "$rows"
     refused 3 'lab7' table halves of=lab7 "$BATS_TEST_TMPDIR/split.tsv" "$rows"
 }
+
+@test "a network's line: whole steps over all its problems, beside the vendor's fastest; a wrong rival has no time" {
+    networks=tests/cli/golden/apps-rnn.csv
+    # Steps: 0.8 over 0.4 and 1.6 over 0.2. The wrong rival would be ahead.
+    run -0 "$ROWS_PROGRAM" lines "$networks"
+    grep -qx '| \[60\](apps/rnn/README.md) | recurrent networks: .* | 4.00 | 2 of 2 | cuSPARSE, a step |' <<<"$output"
+    [[ $output == "GPU, driver 1, CUDA 2, commit \`c0ffee\`."* ]]
+    grep -v cuSPARSE "$networks" >"$BATS_TEST_TMPDIR/dense.csv" # 0.5 over 0.4 and over 0.2
+    run -0 "$ROWS_PROGRAM" lines "$BATS_TEST_TMPDIR/dense.csv"
+    grep -q '^| \[60\].* | 1.77 | 2 of 2 | cuBLAS, dense, a step |$' <<<"$output"
+    grep -v ,suite, "$networks" >"$BATS_TEST_TMPDIR/rivals.csv"
+    run -0 "$ROWS_PROGRAM" lines "$BATS_TEST_TMPDIR/rivals.csv"
+    grep -q '^| \[60\].* | - | - | not measured yet |$' <<<"$output"
+    refused 3 'rows of GPU, driver 1, CUDA 2 and of' lines "$networks" <(sed 's/,GPU,1,/,GPU,9,/; s/,rnn.gru-1024-0/,rnn.gru-2048-0/g' "$networks")
+}
+
+@test "programs of apps are labs where their second line says so, in the order of all numbers" {
+    mkdir -p "$BATS_TEST_TMPDIR"/{labs/07_x,labs/70_y,apps/b,apps/a,apps/none}
+    cd "$BATS_TEST_TMPDIR"
+    printf '/*\n * Lab 7 - x: seven.\n' >labs/07_x/lab.cu
+    printf '/*\n * Lab 70 - y: seventy.\n' >labs/70_y/lab.cu
+    printf '/*\n * Lab 62 - b: sixty-two.\n' >apps/b/b.c
+    printf '/*\n * Lab 61 - a: sixty-one.\n' >apps/a/a.c
+    printf '/*\n * Lab 63 - of another file.\n' >apps/a/other.c
+    printf '/*\n * none.c - a program.\n' >apps/none/none.c
+    run -0 "$ROWS_PROGRAM" lines
+    [ "$(grep -o '^| \[[0-9]*\]([a-z0-9_/]*' <<<"$output")" = '| [7](labs/07_x/
+| [61](apps/a/
+| [62](apps/b/
+| [70](labs/70_y/' ] || { echo "$output"; false; }
+}
