@@ -194,19 +194,21 @@ static const char *unsuited(const problem *p)
     return p->A->nnz == 0 ? "the pattern is empty" : NULL;
 }
 
-#define CONTENDER(title, run_way, is_default, ...)            \
+#define CONTENDER(title, run_way, move, is_default, ...)      \
     {                                                         \
         .transposed = {.base = {.name = "cuSPARSE " title,    \
                                 .vendor_default = is_default, \
                                 .unsuited = unsuited},        \
                        .prepare = prepare,                    \
                        .run = run_way,                        \
+                       .move_values = move,                   \
                        .release = release},                   \
         __VA_ARGS__                                           \
     }
 #define TURNED(title, id, with_preprocess, is_default) \
-    CONTENDER("T " title, run_T, is_default, .algorithm = id, .preprocess = with_preprocess)
-#define SORTED(title) CONTENDER("CSC " title, run_CSC, false, .product = "cuSPARSE " title)
+    CONTENDER("T " title, run_T, NULL, is_default, .algorithm = id, .preprocess = with_preprocess)
+#define SORTED(title) \
+    CONTENDER("CSC " title, run_CSC, transpose, false, .product = "cuSPARSE " title)
 
 /* The default is what a user writes first: a flag, and no algorithm. */
 static const cusparse_contender WAYS[] = {

@@ -8,6 +8,7 @@
 #include "library/matrix.h"
 #include "models/choice.h"
 #include "ops/inputs.h"
+#include "ops/transposed_spmm.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -338,6 +339,24 @@ enum sparse_status sparse_plan_update_values(sparse_plan *plan)
         }
         if (error != cudaSuccess) status = refuse_cuda(error, op->name);
     }
+    library_leave();
+    return status;
+}
+
+enum sparse_status sparse_plan_move_values(sparse_plan *plan, cudaStream_t stream)
+{
+    if (!plan) return refuse(SPARSE_INVALID, "sparse_plan_move_values: no plan");
+    const operation *op = plan->problem.operation;
+    enum sparse_status status = matrix_is_here(plan->A);
+    if (status != SPARSE_OK) return status;
+    library_enter();
+    const cudaError_t error = op == &transposed_spmm_operation
+                                  ? transposed_spmm_move_values(plan->instance, stream)
+                                  : cudaErrorNotSupported;
+    if (error == cudaErrorNotSupported)
+        status = refuse(SPARSE_UNSUITED, "%s: %s moves no values", op->name, plan->kernel->name);
+    else if (error != cudaSuccess)
+        status = refuse_cuda(error, op->name);
     library_leave();
     return status;
 }

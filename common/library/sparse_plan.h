@@ -131,6 +131,10 @@ enum sparse_status sparse_plan_run(sparse_plan *plan, const void *const *inputs,
  * is prepared anew. On error the plan has its old values. */
 enum sparse_status sparse_plan_update_values(sparse_plan *plan);
 
+/* Enqueues the first part of a transposed_spmm's run alone, which brings the values to the order of the transpose: to time
+ * it. SPARSE_UNSUITED: the plan's kernel moves none. */
+enum sparse_status sparse_plan_move_values(sparse_plan *plan, cudaStream_t stream);
+
 /* Bytes of device memory that the plan holds beside its matrix and the caller's arrays. Attention counts its own
  * arrays. Of other operations this is the fall of the device's free memory while the plan was made: in steps of the
  * driver, and with what other threads allocated meanwhile; 0 on the CPU backend. */

@@ -272,6 +272,13 @@ static cudaError_t run(void *instance, void *const *d_outputs, cudaStream_t stre
     return transposed_spmm_run(&self->plan, self->d_B, d_outputs[0], stream);
 }
 
+cudaError_t transposed_spmm_move_values(const void *instance, cudaStream_t stream)
+{
+    const transposed_spmm_plan *plan = &((const transposed_instance *)instance)->plan;
+    const transposed_spmm_contender *c = plan->contender;
+    return c->move_values ? c->move_values(plan, stream) : cudaErrorNotSupported;
+}
+
 static void release(void *instance)
 {
     transposed_spmm_release(&((transposed_instance *)instance)->plan);

@@ -42,6 +42,9 @@ typedef struct transposed_spmm_contender {
      * for. */
     cudaError_t (*run)(const transposed_spmm_plan *plan, const void *B, void *C,
                        cudaStream_t stream);
+    /* Optional. Enqueues the first part of `run` alone, which brings A's values to the order of the transpose: to time it.
+     * cudaErrorNotSupported: with these settings the run has no such part. */
+    cudaError_t (*move_values)(const transposed_spmm_plan *plan, cudaStream_t stream);
     /* Optional. Bytes of A that every run reads, as this plan stores it, values included. Without it the arrays of CSR,
      * or for a dense contender rows * cols values. */
     size_t (*format_bytes)(const transposed_spmm_plan *plan);
@@ -66,6 +69,9 @@ cudaError_t transposed_spmm_prepare(transposed_spmm_plan *plan, const transposed
 cudaError_t transposed_spmm_run(const transposed_spmm_plan *plan, const void *B, void *C,
                                 cudaStream_t stream);
 void transposed_spmm_release(transposed_spmm_plan *plan);
+
+/* Calls move_values for an instance of the operation; cudaErrorNotSupported: its contender has none. */
+cudaError_t transposed_spmm_move_values(const void *instance, cudaStream_t stream);
 
 /* Bytes of the arrays of CSR, of the plan's precision. */
 size_t transposed_spmm_csr_bytes(const transposed_spmm_plan *plan);

@@ -121,12 +121,11 @@ static const char *network_figure(ladder_rows *l, const char *app)
     bool is_sparse = false;
     for (long i = 0; i < l->networks.count; i++) {
         const network_case *k = &l->networks.at[i];
-        if (k->suite.table && !strcmp(get(k->suite, "app"), app))
-            is_sparse |= k->sparse.table != NULL;
+        if (k->suite.table && !strcmp(get(k->suite, "app"), app)) is_sparse |= k->num_sparse > 0;
     }
     for (long i = 0; i < l->networks.count; i++) {
         const network_case *k = &l->networks.at[i];
-        const row_of vendor = is_sparse ? k->sparse : k->dense;
+        const row_of vendor = is_sparse ? network_sparse(k, "step") : k->dense;
         if (!k->suite.table || !vendor.table || strcmp(get(k->suite, "app"), app)) continue;
         one_machine(&l->machine, k->suite);
         mean_add(&m, network_ms(vendor, "step") / network_ms(k->suite, "step"));

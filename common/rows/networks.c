@@ -40,9 +40,21 @@ static network_case *case_of(network_cases *c, row_of r)
     return &c->at[place];
 }
 
-static void keep_faster(row_of *kept, row_of r)
+row_of network_sparse(const network_case *c, const char *part)
 {
-    if (!kept->table || network_ms(r, "step") < network_ms(*kept, "step")) *kept = r;
+    row_of fastest = {NULL, 0};
+    for (long i = 0; i < c->num_sparse; i++) {
+        const double ms = network_ms(c->sparse[i], part);
+        if (ms && (!fastest.table || ms < network_ms(fastest, part))) fastest = c->sparse[i];
+    }
+    return fastest;
+}
+
+static void add_sparse(network_case *c, row_of r)
+{
+    c->sparse = realloc(c->sparse, ((size_t)c->num_sparse + 1) * sizeof *c->sparse);
+    if (!c->sparse) refuse(STATUS_MEMORY, "out of memory");
+    c->sparse[c->num_sparse++] = r;
 }
 
 void networks_read(network_cases *c, const table *t)
@@ -55,7 +67,7 @@ void networks_read(network_cases *c, const table *t)
         network_case *k = case_of(c, r);
         if (!strcmp(network, "suite") && !k->suite.table) k->suite = r;
         if (!strcmp(network, "dense") && !k->dense.table) k->dense = r;
-        if (starts_with(network, VENDOR)) keep_faster(&k->sparse, r);
+        if (starts_with(network, VENDOR)) add_sparse(k, r);
     }
     c->count = c->problems.count;
 }

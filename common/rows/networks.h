@@ -13,9 +13,9 @@
 
 /* Times on one problem. A row's table is NULL where there is none: without the suite's, rivals say nothing. */
 typedef struct network_case {
-    row_of suite;
-    row_of sparse; /* the vendor's fastest */
-    row_of dense;
+    row_of suite, dense;
+    row_of *sparse; /* the vendor's pipelines */
+    long num_sparse;
 } network_case;
 
 typedef struct network_cases {
@@ -30,6 +30,9 @@ bool is_of_networks(const table *t);
 /* Adds a file. Rows without a right result and a time are left out; of two rows of one network and problem the first
  * counts. */
 void networks_read(network_cases *c, const table *t);
+
+/* The vendor's pipeline with the least time of a part; without a table where none has it. */
+row_of network_sparse(const network_case *c, const char *part);
 
 /* A time of a row in ms, as "step", "move" or another part; 0 where the row, or its cell, is not there. */
 double network_ms(row_of r, const char *part);

@@ -3,6 +3,8 @@
  */
 #include "rows/study.h"
 
+#include "rows/networks.h"
+
 #include <math.h>
 #include <regex.h>
 #include <stdarg.h>
@@ -21,7 +23,7 @@ void nothing(const study *s, const char *format, ...)
     va_start(arguments, format);
     if (vasprintf(&what, format, arguments) < 0) what = "";
     va_end(arguments);
-    refuse(STATUS_DATASET, "no rows of %s; make bench PLAN=%s measures them", what, s->plan);
+    refuse(STATUS_DATASET, "no rows of %s; %s measures them", what, s->measured_by);
 }
 
 /* ---- origin ----------------------------------------------------------------------------------- */
@@ -373,7 +375,7 @@ study *study_read(const request *q, bool by_problem)
     regex_t compiled, *only = NULL;
     if (!s) refuse(STATUS_MEMORY, "out of memory");
     s->request = q;
-    s->plan = option(q, "PLAN", "full");
+    s->measured_by = text("make bench PLAN=%s", option(q, "PLAN", "full"));
     s->limits_device = "";
     if (*opt(s, "only")) {
         if (regcomp(&compiled, opt(s, "only"), REG_EXTENDED | REG_NOSUB))
@@ -390,6 +392,8 @@ study *study_read(const request *q, bool by_problem)
         if (s->files == (int)(sizeof s->file / sizeof *s->file))
             refuse(STATUS_USAGE, "more than %d files", s->files);
         table *t = s->file[s->files++] = table_read(path);
+        if (is_of_networks(t) && t->count)
+            s->measured_by = text("apps/%s/measure", get((row_of){t, 0}, "app"));
         const bool has_flags =
             names_find(&t->columns, "flags") != NONE; /* else it holds no times */
         for (long row = 0; row < t->count; row++) {

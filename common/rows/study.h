@@ -37,7 +37,7 @@ typedef struct sweep {
 
 typedef struct study {
     const request *request;
-    const char *plan; /* that measures what is missing */
+    const char *measured_by; /* the command that makes missing rows */
     table *file[64];
     int files;
 

@@ -432,8 +432,7 @@ static void sweep_table(study *s)
                 rule.count, 100 * mean_of(&rule), 100 * rule.least,
                 problem_name(problem_find(s, least_at)));
     else
-        fprintf(out, "\nWhat the lab's rule chooses was not measured: make bench PLAN=%s does.\n",
-                s->plan);
+        fprintf(out, "\nWhat the lab's rule chooses was not measured: %s does.\n", s->measured_by);
 }
 
 /* The switches of a lab: NAME, its value with everything on, and the value it is turned to. */

@@ -1,6 +1,7 @@
 /*
  * values.c - single numbers of the report, and of whoever asks: rows value speedup of=lab5 over=default spmm.csv
  */
+#include "rows/networks.h"
 #include "rows/study.h"
 
 #include <stdlib.h>
@@ -21,23 +22,32 @@ static void check_need(const study *s, long cases)
 {
     const long need = atol(opt(s, "need"));
     if (cases < need)
-        refuse(STATUS_DATASET, "only %ld of %ld cases; make bench PLAN=%s measures them", cases,
-               need, s->plan);
+        refuse(STATUS_DATASET, "only %ld of %ld cases; %s measures them", cases, need,
+               s->measured_by);
 }
 
-/* One number of a comparison. Options: of, over, stat (geomean, least, most, ahead, or percent: of the cases,
- * ahead), need (the number of cases that it takes to say anything). */
+/* A ratio's mean, or what option `stat` asks for (geomean, least, most, ahead, percent: of the cases, ahead). */
+static void print_ratio(const study *s, const mean *m)
+{
+    if (asks(s, "ahead"))
+        fprintf(out, "%ld of %ld\n", m->ahead, m->count);
+    else if (asks(s, "percent"))
+        fprintf(out, "%.0f %%\n", 100.0 * (double)m->ahead / (double)m->count);
+    else
+        fprintf(out, "%.2f\n",
+                asks(s, "least")  ? m->least
+                : asks(s, "most") ? m->most
+                                  : mean_of(m));
+}
+
+/* One number of a comparison. Options: of, over, stat (as above), need (the number of cases that it takes to say
+ * anything). */
 static void speedup(study *s)
 {
     const mean m = compare_on(s, opt(s, "of"), opt(s, "over"), "", "").ratio;
     if (!m.count) nothing(s, "%s beside %s", opt(s, "of"), opt(s, "over"));
     check_need(s, m.count);
-    if (asks(s, "ahead"))
-        fprintf(out, "%ld of %ld\n", m.ahead, m.count);
-    else if (asks(s, "percent"))
-        fprintf(out, "%.0f %%\n", 100.0 * (double)m.ahead / (double)m.count);
-    else
-        fprintf(out, "%.2f\n", asks(s, "least") ? m.least : asks(s, "most") ? m.most : mean_of(&m));
+    print_ratio(s, &m);
 }
 
 /* The time of an operation over that of another, on the same matrix at the same width. Options: of and op, over
@@ -55,6 +65,55 @@ static void beside(study *s)
     if (!m.count) nothing(s, "%s beside %s", opt(s, "op"), opt(s, "other"));
     check_need(s, m.count);
     fprintf(out, "%.2f\n", asks(s, "most") ? m.most : mean_of(&m));
+}
+
+/* The files' rows of networks. */
+static network_cases networks_of(const study *s)
+{
+    network_cases c = {0};
+    for (int f = 0; f < s->files; f++)
+        networks_read(&c, s->file[f]);
+    return c;
+}
+
+/* The step of a network on others' kernels over that of the suite's. Options: over (sparse: the vendor's fastest; dense,
+ * part (step, or a part of it, as move; both must have it), stat, need. */
+static void network(study *s)
+{
+    const network_cases c = networks_of(s);
+    const char *part = option(s->request, "part", "step");
+    const bool is_dense = !strcmp(opt(s, "over"), "dense");
+    mean m = {0};
+    if (!is_dense && strcmp(opt(s, "over"), "sparse"))
+        refuse(STATUS_USAGE, "over=%s: not sparse or dense", opt(s, "over"));
+    for (long i = 0; i < c.count; i++) {
+        const row_of own = c.at[i].suite,
+                     rival = is_dense ? c.at[i].dense : network_sparse(&c.at[i], part);
+        const double ms = network_ms(own, part), other = network_ms(rival, part);
+        if (!ms || !other) continue;
+        use_row(s, own);
+        use_row(s, rival);
+        mean_add(&m, other / ms);
+    }
+    if (!m.count) nothing(s, "networks beside %s ones, with %s_ms", opt(s, "over"), part);
+    check_need(s, m.count);
+    print_ratio(s, &m);
+}
+
+/* A part of the suite's step, in per cent of it. Options: part, stat (geomean, most), need. */
+static void network_share(study *s)
+{
+    const network_cases c = networks_of(s);
+    mean m = {0};
+    for (long i = 0; i < c.count; i++) {
+        const double ms = network_ms(c.at[i].suite, opt(s, "part"));
+        if (!ms) continue;
+        use_row(s, c.at[i].suite);
+        mean_add(&m, ms / network_ms(c.at[i].suite, "step"));
+    }
+    if (!m.count) nothing(s, "networks with %s_ms", opt(s, "part"));
+    check_need(s, m.count);
+    fprintf(out, "%.1f %%\n", 100 * (asks(s, "most") ? m.most : mean_of(&m)));
 }
 
 /* The nearest that a product comes to its bound, the least time that is possible (common/results/bound.h): in per
@@ -226,6 +285,8 @@ const calculation VALUES[] = {
     {"crossover", "of over", true, crossover},
     {"gather", "of factor", true, gather},
     {"limit", "name", false, limit},
+    {"network", "over part stat need", false, network},
+    {"network_share", "part stat need", false, network_share},
     {"peak", "of", true, peak},
     {"published", "experiment on setting quantity over", false, published},
     {"rule", "lab stat", true, rule},

@@ -78,14 +78,16 @@ static enum status time_work(const contest *c, void *net, timed_work *w, double 
     return STATUS_OK;
 }
 
-/* Times whole steps; and the values' way, which cuSPARSE and cuBLAS do not know, of the suite's network alone. */
+/* Times whole steps; and the values' way to the transpose alone, of networks that have one. */
 static enum status time_steps(const contest *c, void *net, double *ms, result *r, error_text *error)
 {
     timed_work step = {.run = whole_step}, move = {.run = values_alone};
     TRY(time_work(c, net, &step, ms, error));
     r->step_ms = step.median_ms;
     r->iqr_ms = step.iqr_ms;
-    if (r != &c->results[0]) return STATUS_OK;
+    const enum status moved = values_alone(c, net, error);
+    if (moved == STATUS_SKIPPED) return STATUS_OK;
+    TRY(moved);
     TRY(time_work(c, net, &move, ms, error));
     r->move_ms = move.median_ms;
     return STATUS_OK;

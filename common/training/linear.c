@@ -19,7 +19,7 @@ struct linear {
         *gradient; /* nnz numbers; of a dense layer rows * cols, of which those at `place` count */
     float *packed; /* nnz numbers: a gradient before it is added, or on the way to the host */
     int *place;    /* of a dense layer: where the nonzeros are */
-    sparse_matrix *matrix, *turned; /* the second of linear_move_values alone */
+    sparse_matrix *matrix;
     sparse_plan *forward, *transposed, *sddmm;
 };
 
@@ -31,9 +31,8 @@ static void forget_pattern(linear *l)
     sparse_plan_destroy(l->transposed);
     sparse_plan_destroy(l->sddmm);
     sparse_matrix_destroy(l->matrix);
-    sparse_matrix_destroy(l->turned);
     l->forward = l->transposed = l->sddmm = NULL;
-    l->matrix = l->turned = NULL;
+    l->matrix = NULL;
 }
 
 static enum status upload_places(linear *l, const csr_matrix *A, error_text *error)
@@ -236,8 +235,7 @@ enum status linear_update(linear *l, float rate, error_text *error)
 enum status linear_move_values(linear *l, error_text *error)
 {
     if (l->kernels.dense) return fail(error, STATUS_SKIPPED, "a dense layer moves no values");
-    if (!l->turned) TRY_PLAN(sparse_matrix_transpose(l->matrix, &l->turned));
-    TRY_PLAN(sparse_values_transpose(l->turned, sizeof *l->W, l->W, l->packed, NULL));
+    TRY_PLAN(sparse_plan_move_values(l->transposed, NULL));
     return STATUS_OK;
 }
 

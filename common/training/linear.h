@@ -51,8 +51,8 @@ enum status linear_update(linear *l, float rate, error_text *error);
 enum status linear_full_gradient(const linear *l, const float *dY, const float *X, float *G,
                                  error_text *error);
 
-/* Brings the values to the order of the transpose and leaves them there, as the transposed product of lab 40 does in each
- * run: to time that alone. Its first call makes the pattern's transpose. STATUS_SKIPPED: the layer is dense. */
+/* Brings the values to the order of the transpose, as the transposed product does in each run: to time that alone. Lab 40
+ * moves values, and cuSPARSE sorts them anew. STATUS_SKIPPED: the layer is dense, or its kernel reads them in place. */
 enum status linear_move_values(linear *l, error_text *error);
 
 /* Replaces the values. Host arrays of nnz numbers in the pattern's order. */

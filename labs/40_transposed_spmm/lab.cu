@@ -147,12 +147,13 @@ template <class T> static const T *values_of(const device_csr &A)
 }
 
 template <class T>
-static cudaError_t move_values(const transposed_spmm_plan *plan, const transposition *t,
-                               cudaStream_t stream)
+static cudaError_t move_values(const transposed_spmm_plan *plan, cudaStream_t stream)
 {
+    const transposition *t = (const transposition *)plan->state;
     const int nnz = plan->A.nnz, blocks = (nnz + BLOCK - 1) / BLOCK;
     const T *values = values_of<T>(plan->A);
     T *to = (T *)t->d_values;
+    if (plan->tuning[TUNE_WAY] == THROUGH) return cudaErrorNotSupported; /* they stay */
     if (nnz == 0) return cudaSuccess;
     if (plan->tuning[TUNE_WAY] == GATHER)
         transposed_gather_kernel<<<blocks, BLOCK, 0, stream>>>(nnz, t->pattern->d_place, values,
@@ -175,7 +176,7 @@ static cudaError_t run(const transposed_spmm_plan *plan, const void *B, void *C,
         return weighted_sum(P.rows, plan->N, P.d_row_ptr, P.d_col_idx, values, from, (T *)C,
                             stream);
     }
-    CUDA_TRY(move_values<T>(plan, t, stream));
+    CUDA_TRY(move_values<T>(plan, stream));
     if (t->product.nested)
         return spmm_nested_run(&t->product, (const float *)B, (float *)C, stream);
     const values_in_place<T> values = {(const T *)t->d_values};
@@ -228,6 +229,7 @@ static const contender *nested(const transposed_spmm_plan *plan, int depth, cons
                                .names = KERNELS}}},                                          \
         .prepare = prepare,                                                                  \
         .run = run<number>,                                                                  \
+        .move_values = move_values<number>,                                                  \
         .format_bytes = format_bytes,                                                        \
         .workspace_bytes = workspace_bytes,                                                  \
         .nested = nested,                                                                    \

@@ -21,6 +21,8 @@ setup() {
             $at["status"] != "ok" || $at["of_bound"] > 0.5 || !($at["last_loss"] < $at["first_loss"]) { bad = 1 }
             { loss[NR] = $at["last_loss"] }
             END { d = loss[2] - loss[3]; exit bad || NR != 3 || d * d > 1e-8 }' "$BATS_TEST_TMPDIR/rows.csv"
+        # The rows that the tables are tested with have these columns.
+        head -n 1 "$BATS_TEST_TMPDIR/rows.csv" | diff - <(head -n 1 tests/cli/golden/apps-rnn.csv)
     done
 }
 

@@ -71,18 +71,20 @@ refused() {
 
 @test "what was asked is met at the target itself; what is no number is missed" {
     printf '%s\t%s\t%s\t%s\t%s\n' a equal 'at least' 1.5 1.5 a above 'at most' 2 2.01 a below 'at least' 97 '96.9 %' \
-        a nowhere 'at most' 70 nowhere a open 'at most' 3 '**not measured**' a 'no target' 'at least' '**not measured**' 3 \
+        a nowhere 'at most' 70 nowhere a any stated - nowhere a none stated - '**not measured**' a open 'at most' 3 '**not measured**' a 'no target' 'at least' '**not measured**' 3 \
         >"$BATS_TEST_TMPDIR/targets"
     run -0 "$ROWS_PROGRAM" targets "$BATS_TEST_TMPDIR/targets"
     [ "${lines[2]}" = '| a: equal | at least 1.5 | 1.5 | met |' ]
     [ "${lines[3]}" = '| a: above | at most 2 | 2.01 | <mark>missed</mark> |' ]
     [ "${lines[4]}" = '| a: below | at least 97 | 96.9 % | <mark>missed</mark> |' ]
     [ "${lines[5]}" = '| a: nowhere | at most 70 | nowhere | <mark>missed</mark> |' ]
-    [ "${lines[6]}" = '| a: open | at most 3 | - | not measured |' ]
-    [ "${lines[7]}" = '| a: no target | at least **not measured** | 3 | no target |' ]
-    [ "${lines[8]}" = '1 met, 3 missed, 1 not measured.' ]
+    [ "${lines[6]}" = '| a: any | stated | nowhere | met |' ]
+    [ "${lines[7]}" = '| a: none | stated | - | not measured |' ]
+    [ "${lines[8]}" = '| a: open | at most 3 | - | not measured |' ]
+    [ "${lines[9]}" = '| a: no target | at least **not measured** | 3 | no target |' ]
+    [ "${lines[10]}" = '2 met, 3 missed, 2 not measured.' ]
     printf 'a\tb\tabove\t1\t2\n' >"$BATS_TEST_TMPDIR/targets"
-    refused 3 "targets:1: not a group, what, 'at least' or 'at most', a target, what was reached" targets "$BATS_TEST_TMPDIR/targets"
+    refused 3 "targets:1: not a group, what, 'at least', 'at most' or 'stated', a target, what was reached" targets "$BATS_TEST_TMPDIR/targets"
     refused 3 'none: cannot be read' targets "$BATS_TEST_TMPDIR/none"
 }
 
@@ -172,4 +174,20 @@ refused() {
 | [61](apps/a/
 | [62](apps/b/
 | [70](labs/70_y/' ] || { echo "$output"; false; }
+}
+
+@test "networks beside others: each part by the vendor's fastest pipeline of that part; a part's share of the suite's step" {
+    networks=tests/cli/golden/apps-rnn.csv
+    value() { "$ROWS_PROGRAM" value "$@" "$networks"; }
+    [ "$(value network over=sparse)" = 4.00 ]                          # 0.8 over 0.4, 1.6 over 0.2
+    [ "$(value network over=dense)" = 1.77 ]                           # 0.5 over either
+    [ "$(value network over=sparse stat=ahead need=2)" = '2 of 2' ]
+    [ "$(value network over=sparse part=input_gradient stat=most)" = 4.29 ] # 0.3 over 0.07: not of the wrong one
+    [ "$(value network over=sparse part=move stat=least)" = 5.00 ]     # 0.04 over 0.008; 0.14 over 0.02 is 7
+    [ "$(value network_share part=move stat=most)" = '5.0 %' ]         # 0.02 of 0.4, 0.008 of 0.2
+    [ "$(value network_share part=input_gradient)" = '31.0 %' ]        # 27.5 and 35 %, in the geometric mean
+    refused 3 'only 2 of 72 cases; apps/rnn/measure measures them' value network over=dense need=72 "$networks"
+    refused 3 'with move_ms; apps/rnn/measure measures them' value network over=dense part=move "$networks"
+    refused 3 'no column nosuch_ms' value network_share part=nosuch "$networks"
+    refused 2 'over=fast: not sparse or dense' value network over=fast "$networks"
 }

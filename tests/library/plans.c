@@ -280,6 +280,19 @@ static void test_transposed(sparse_matrix *A, const pair *values)
     for (int at = 0; at < COLS * WIDTH; at++)
         ok = ok && C.host[at] == want[at];
     report(ok, "transposed_spmm");
+    sparse_plan *through = NULL;
+    const sparse_request in_place = {.operation = "transposed_spmm",
+                                     .kernel = "transposed_spmm",
+                                     .settings = "WAY=through",
+                                     .width = WIDTH,
+                                     .values = values->device};
+    report(sparse_plan_create(A, &in_place, &through) == SPARSE_OK &&
+               sparse_plan_move_values(plan, NULL) == SPARSE_OK &&
+               sparse_plan_move_values(through, NULL) == SPARSE_UNSUITED &&
+               sparse_plan_move_values(NULL, NULL) == SPARSE_INVALID,
+           "values on their way alone: of a plan that moves them, and of one that reads them in "
+           "place");
+    sparse_plan_destroy(through);
     report(sparse_values_transpose(A, 4, values->device, of_T.device, NULL) == SPARSE_INVALID &&
                sparse_values_transpose(T, 8, values->device, of_T.device, NULL) == SPARSE_INVALID,
            "values of a matrix that is not transposed, or of 8 bytes");
