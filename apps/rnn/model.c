@@ -5,6 +5,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+const char *cell_name(enum cell_kind kind)
+{
+    return kind == CELL_RNN ? "rnn" : kind == CELL_GRU ? "gru" : "lstm";
+}
+
 /* Streams of random numbers. */
 enum { OF_WEIGHTS, OF_INPUT, OF_TARGET };
 

@@ -21,6 +21,9 @@ typedef struct recurrent {
     float *D, *target; /* [T][gates * H][N]; [H][N] */
 } recurrent;
 
+/* "rnn", "gru", "lstm" */
+const char *cell_name(enum cell_kind kind);
+
 /* Opens the pattern that `spec` names, whose shape says which cell it is, and makes the rest. STATUS_DATASET: the shape is
  * none of the cells', or a pair is stored twice. The caller closes it, also after an error. */
 enum status recurrent_open(const char *spec, const char *data_dir, int N, int steps, uint64_t seed,

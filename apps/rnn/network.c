@@ -234,6 +234,8 @@ static void write_columns(const void *context, FILE *out)
 {
     const rnn_problem *p = context;
     const dataset *d = &p->r.data;
+    const double places = (double)d->matrix.rows * (double)d->matrix.cols;
+    fprintf(out, "%s,%.2g,", cell_name(p->r.kind), 1 - (double)d->matrix.nnz / places);
     csv_text(out, d->name);
     fputc(',', out);
     csv_text(out, dataset_origin_name(d->origin));
@@ -246,7 +248,7 @@ static void write_columns(const void *context, FILE *out)
 
 const trained_kind rnn_kind = {
     .app = "rnn",
-    .columns = "dataset,origin,source,rows,cols,nnz,N,time_steps,updates,rate",
+    .columns = "cell,sparsity,dataset,origin,source,rows,cols,nnz,N,time_steps,updates,rate",
     .write_columns = write_columns,
     .create = create,
     .destroy = destroy,

@@ -29,7 +29,7 @@ static void print_help(const char *program, const argument *table, int count)
 static void print_heading(const rnn_problem *p, const device_info *device)
 {
     const recurrent *r = &p->r;
-    const char *const cell = r->kind == CELL_RNN ? "rnn" : r->kind == CELL_GRU ? "gru" : "lstm";
+    const char *const cell = cell_name(r->kind);
     printf("%s: %s\n", r->data.name, r->data.source);
     printf("  %s of %lld units, %lld recurrent weights; %d columns, %d time steps\n", cell,
            (long long)r->units, (long long)r->data.matrix.nnz, r->N, r->steps);

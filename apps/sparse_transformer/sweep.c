@@ -1,12 +1,12 @@
 #include "sweep.h"
 
 #include "check.h"
-#include "crossing.h"
 #include "device/cuda_try.h"
 #include "harness/provenance.h"
 #include "harness/tuning.h"
 #include "matrix/dataset.h"
 #include "matrix/random.h"
+#include "results/crossing.h"
 #include "results/csv.h"
 #include "results/row.h"
 

@@ -191,3 +191,40 @@ refused() {
     refused 3 'no column nosuch_ms' value network_share part=nosuch "$networks"
     refused 2 'over=fast: not sparse or dense' value network over=fast "$networks"
 }
+
+@test "the table of networks: shares of the parts, a line a group; other files have none" {
+    run -0 "$ROWS_PROGRAM" table networks by=cell,sparsity tests/cli/golden/apps-rnn.csv
+    # 0.12 of 0.4 and so on: parts add up to the step here.
+    [ "${lines[2]}" = '| gru | 0.7 | 1 | 0.4000 | 30 % | 28 % | 25 % | 5 % | 13 % | 5.0 % | 2.00 | 1.25 |' ]
+    [ "${lines[3]}" = '| gru | 0.9 | 1 | 0.2000 | 30 % | 35 % | 20 % | 5 % | 10 % | 4.0 % | 8.00 | 2.50 |' ]
+    [[ ${lines[4]} == '<small>GPU, driver 1, CUDA 2;'*'rows of apps-rnn.csv</small>' ]]
+    run -0 "$ROWS_PROGRAM" table networks by=cell tests/cli/golden/apps-rnn.csv
+    [ "${lines[2]}" = '| gru | 2 | - | 30 % | 31 % | 23 % | 5 % | 11 % | 4.5 % | 4.00, 2 of 2 | 1.77, 2 of 2 |' ]
+    refused 3 'no column colour' table networks by=colour tests/cli/golden/apps-rnn.csv
+    refused 3 'no rows of this suite' table networks "$h200/spmm.csv"
+    grep -v ,suite, tests/cli/golden/apps-rnn.csv >"$BATS_TEST_TMPDIR/rivals.csv"
+    refused 3 'no rows of networks with times; apps/rnn/measure measures them' table networks "$BATS_TEST_TMPDIR/rivals.csv"
+}
+
+@test "masks by density: where sparse attention meets dense attention, by family and precision" {
+    masks=$BATS_TEST_TMPDIR/attention-mask.csv
+    echo 'contender,precision,dataset,rows,nnz,status,median_ms,device,driver,toolkit,commit' >"$masks"
+    mask() { echo "$1,$2,\"$3\",99,$4,ok,$5,GPU,1,2,c0ffee" >>"$masks"; }
+    # 4950 pairs in the causal half: masks of 10, 20 and 40 %.
+    mask 'cuBLAS dense' fp32 'mask:rows=99,band=99' 4950 4
+    mask 'cuBLAS dense' fp16 'mask:rows=99,band=99' 4950 1
+    for precision in fp32 fp16; do
+        mask fused_attention $precision 'mask:rows=99,band=5,share=0' 495 2
+        mask fused_attention $precision 'mask:rows=99,band=10,share=0' 990 8
+        mask fused_attention $precision 'mask:rows=99,band=5,share=0.3' 1980 3
+    done
+    run -0 "$ROWS_PROGRAM" table transformer_sweep "$masks"
+    grep -qxF '| band=5,share=0 | 10.00 | 2.000 | **2.00** | 2.000 | 0.50 |' <<<"$output"
+    grep -qxF '| all pairs, dense | 100 | 4.000 | 1 | 1.000 | 1 |' <<<"$output"
+    # Half way from 2 to 8 ms by the logarithm: 10 % times the root of 2. In fp16 dense is the faster one everywhere.
+    grep -qxF '| a band alone | 14.1 | none |' <<<"$output"
+    grep -qxF '| a band of 5, and beyond it | all | none |' <<<"$output"
+    sed -i 's/,ok,[0-9]*,/,ok,,/' "$masks"
+    run -0 "$ROWS_PROGRAM" table transformer_sweep "$masks"
+    [ "${lines[0]}" = 'Not measured yet.' ]
+}

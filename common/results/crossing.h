@@ -1,8 +1,8 @@
 /*
- * crossing.h - up to which density sparse attention is the faster one.
+ * crossing.h - up to which density a sparse product is faster than a dense one, which takes one time at all of them.
  */
-#ifndef SPARSE_TRANSFORMER_CROSSING_H
-#define SPARSE_TRANSFORMER_CROSSING_H
+#ifndef RESULTS_CROSSING_H
+#define RESULTS_CROSSING_H
 
 #include <math.h>
 
