@@ -1,12 +1,23 @@
 #include "network.h"
 
+#include "results/csv.h"
 #include "training/arrays.h"
 #include "training/try.h"
 
+#include <inttypes.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { LINES_OF_LOSS = 10 };
+
+/* Parts of a step. EDGES: gradients of scores, their way to the transposed pattern, and their sums. OTHER: activations,
+ * the loss, Adam. */
+enum { STEP_DENSE, STEP_FORWARD, STEP_SDDMM, STEP_EDGES, STEP_TRANSPOSED, STEP_OTHER };
+static const char *const PARTS_OF_STEP[] = {"dense",      "sparse_forward", "sddmm", "edges",
+                                            "transposed", "other",          NULL};
 
 /* A layer's arrays and plans on the device. */
 typedef struct layer_state {
@@ -22,10 +33,11 @@ typedef struct layer_state {
     sparse_plan *attention, *softmax, *sum, *sddmm, *transposed;
 } layer_state;
 
-struct network {
+typedef struct network {
+    const gat_problem *p;
     const graph *g;
     const model *m;
-    kernel_choice kernels;
+    linear_kernels kernels; /* spmm and sddmm alone */
     cublasHandle_t blas;
     layer_state layers[MAX_LAYERS];
     sparse_matrix *A, *A_transposed, *E, *E_transposed; /* the latter two of several heads */
@@ -38,7 +50,7 @@ struct network {
     float *of_edges, *shares, *turned;
     float *of_left, *of_right, *matrix; /* gradients of el and er; of left or right, as a matrix */
     device_arrays arrays;
-};
+} network;
 
 /* ---- making it ------------------------------------------------------------------------------- */
 
@@ -126,7 +138,7 @@ static enum status find_long_rows(network *net, int heads, layer_state *s, error
 static enum status make_plans(network *net, int l, error_text *error)
 {
     const layer *own = &net->m->layers[l];
-    const kernel_choice *k = &net->kernels;
+    const linear_kernels *k = &net->kernels;
     layer_state *s = &net->layers[l];
     char settings[32];
     s->X = l ? net->layers[l - 1].O : net->X;
@@ -166,25 +178,20 @@ static enum status make(network *net, error_text *error)
     return STATUS_OK;
 }
 
-enum status network_create(const graph *g, const model *m, const kernel_choice *kernels,
-                           cublasHandle_t blas, network **made, error_text *error)
+/* Begins with the parameters of the start. */
+static enum status restart(network *net, error_text *error)
 {
-    network *net = *made = calloc(1, sizeof *net);
-    if (!net) return fail(error, STATUS_MEMORY, "no memory for a network");
-    net->g = g;
-    net->m = m;
-    net->kernels = *kernels;
-    net->blas = blas;
-    const enum status status = make(net, error);
-    if (status != STATUS_OK) {
-        network_destroy(net);
-        *made = NULL;
-    }
-    return status;
+    const size_t bytes = net->m->floats * sizeof(float);
+    net->steps = 0;
+    TRY_CUDA(cudaMemset(net->first, 0, bytes));
+    TRY_CUDA(cudaMemset(net->second, 0, bytes));
+    TRY_CUDA(cudaMemcpy(net->parameters, net->p->start, bytes, cudaMemcpyHostToDevice));
+    return STATUS_OK;
 }
 
-void network_destroy(network *net)
+static void destroy(void *made)
 {
+    network *net = made;
     if (!net) return;
     for (int l = 0; l < net->m->num_layers; l++) {
         layer_state *s = &net->layers[l];
@@ -200,6 +207,26 @@ void network_destroy(network *net)
     sparse_matrix_destroy(net->E_transposed);
     arrays_free(&net->arrays);
     free(net);
+}
+
+static enum status create(const void *context, const linear_kernels *kernels, cublasHandle_t blas,
+                          void **made, error_text *error)
+{
+    const gat_problem *p = context;
+    network *net = *made = calloc(1, sizeof *net);
+    if (!net) return fail(error, STATUS_MEMORY, "no memory for a network");
+    net->p = p;
+    net->g = &p->g;
+    net->m = &p->m;
+    net->kernels = *kernels;
+    net->blas = blas;
+    enum status status = make(net, error);
+    if (status == STATUS_OK) status = restart(net, error);
+    if (status != STATUS_OK) {
+        destroy(net);
+        *made = NULL;
+    }
+    return status;
 }
 
 /* ---- dense products -------------------------------------------------------------------------- */
@@ -267,7 +294,7 @@ static enum status attend(network *net, const layer_state *s, error_text *error)
     return STATUS_OK;
 }
 
-static enum status forward(network *net, int l, error_text *error)
+static enum status forward(network *net, int l, parts *p, error_text *error)
 {
     const layer *own = &net->m->layers[l];
     const layer_state *s = &net->layers[l];
@@ -281,11 +308,15 @@ static enum status forward(network *net, int l, error_text *error)
         TRY_CUDA(heads_to_matrix(heads, own->d, right, s->right, NULL));
         TRY(multiply(net, n, heads, own->out, as_is(s->Z), as_is(s->left), false, s->el, error));
         TRY(multiply(net, n, heads, own->out, as_is(s->Z), as_is(s->right), false, s->er, error));
+        TRY_CUDA(parts_mark(p, STEP_DENSE));
         TRY(attend(net, s, error));
     } else {
+        TRY_CUDA(parts_mark(p, STEP_DENSE));
         TRY_PLAN(sparse_plan_run(s->sum, (const void *[]){s->Z}, (void *[]){s->O}, NULL));
     }
+    TRY_CUDA(parts_mark(p, STEP_FORWARD));
     TRY_CUDA(activate(own->f, (int64_t)n * own->out, s->O, NULL));
+    TRY_CUDA(parts_mark(p, STEP_OTHER));
     return STATUS_OK;
 }
 
@@ -309,71 +340,73 @@ static enum status of_half_scores(network *net, int l, enum part which, const fl
  *     dp = <dO, Z> of each edge (SDDMM)     p, dx, sums of dx along rows (edge_gradients)
  *     dZ = P^T dO (SpMM)                    sums of dx down columns
  * and then through el and er. */
-static enum status attend_backward(network *net, int l, error_text *error)
+static enum status attend_backward(network *net, int l, parts *p, error_text *error)
 {
     const layer_state *s = &net->layers[l];
     const pattern E = pattern_of(s, s->E), T = pattern_of(s, s->T);
     const half_scores of = {s->el, s->er};
     TRY_PLAN(sparse_plan_run(s->sddmm, (const void *[]){net->dO, s->Z}, (void *[]){net->of_edges},
                              NULL));
+    TRY_CUDA(parts_mark(p, STEP_SDDMM));
     TRY_CUDA(edge_gradients(&E, &of, s->lse, net->of_edges, net->shares, net->of_left, NULL));
     TRY_PLAN(sparse_values_transpose(s->T, sizeof(float), net->shares, net->turned, NULL));
+    TRY_CUDA(parts_mark(p, STEP_EDGES));
     TRY_PLAN(sparse_plan_update_values(s->transposed));
     TRY_PLAN(sparse_plan_run(s->transposed, (const void *[]){net->dO}, (void *[]){net->dZ}, NULL));
+    TRY_CUDA(parts_mark(p, STEP_TRANSPOSED));
     TRY_PLAN(sparse_values_transpose(s->T, sizeof(float), net->of_edges, net->turned, NULL));
     TRY_CUDA(row_sums(&T, net->turned, net->of_right, NULL));
+    TRY_CUDA(parts_mark(p, STEP_EDGES));
     TRY(of_half_scores(net, l, PART_LEFT, net->of_left, error));
     return of_half_scores(net, l, PART_RIGHT, net->of_right, error);
 }
 
 /* The gradients of layer l, given dO; leaves in dO that of the layer below. */
-static enum status backward(network *net, int l, error_text *error)
+static enum status backward(network *net, int l, parts *p, error_text *error)
 {
     const layer *own = &net->m->layers[l];
     const layer_state *s = &net->layers[l];
     const int n = vertices(net);
     const int64_t W = model_part(net->m, l, PART_W);
-    if (net->m->kind == MODEL_GAT)
-        TRY(attend_backward(net, l, error));
-    else /* the matrix of a GCN is symmetric */
+    if (net->m->kind == MODEL_GAT) {
+        TRY(attend_backward(net, l, p, error));
+    } else { /* the matrix of a GCN is symmetric */
         TRY_PLAN(sparse_plan_run(s->sum, (const void *[]){net->dO}, (void *[]){net->dZ}, NULL));
+        TRY_CUDA(parts_mark(p, STEP_TRANSPOSED));
+    }
     TRY(multiply(net, own->in, own->out, n, turned(s->X), as_is(net->dZ), false, net->gradients + W,
                  error));
+    if (l)
+        TRY(multiply(net, n, own->in, own->out, as_is(net->dZ), turned(net->parameters + W), false,
+                     net->dO, error));
+    TRY_CUDA(parts_mark(p, STEP_DENSE));
     if (l == 0) return STATUS_OK;
-    TRY(multiply(net, n, own->in, own->out, as_is(net->dZ), turned(net->parameters + W), false,
-                 net->dO, error));
     TRY_CUDA(activate_backward(net->m->layers[l - 1].f, (int64_t)n * own->in, s->X, net->dO, NULL));
+    TRY_CUDA(parts_mark(p, STEP_OTHER));
     return STATUS_OK;
 }
 
-enum status network_gradients(network *net, error_text *error)
+/* A forward and a backward pass: the loss of each vertex, and the gradient of their sum. */
+static enum status gradients(network *net, parts *p, error_text *error)
 {
     const int last = net->m->num_layers - 1;
     const float weight = 1 / (float)net->g->num_trained;
     for (int l = 0; l <= last; l++)
-        TRY(forward(net, l, error));
+        TRY(forward(net, l, p, error));
     TRY_CUDA(cross_entropy(vertices(net), net->g->classes, net->layers[last].O, net->label, weight,
                            net->loss, net->dO, NULL));
+    TRY_CUDA(parts_mark(p, STEP_OTHER));
     for (int l = last; l >= 0; l--)
-        TRY(backward(net, l, error));
+        TRY(backward(net, l, p, error));
     return STATUS_OK;
 }
 
-enum status network_step(network *net, float rate, error_text *error)
+static enum status step(void *made, parts *p, error_text *error)
 {
-    TRY(network_gradients(net, error));
-    TRY_CUDA(adam_step(net->m->floats, ++net->steps, rate, net->gradients, net->first, net->second,
-                       net->parameters, NULL));
-    return STATUS_OK;
-}
-
-enum status network_set(network *net, const float *parameters, error_text *error)
-{
-    const size_t bytes = net->m->floats * sizeof *parameters;
-    net->steps = 0;
-    TRY_CUDA(cudaMemset(net->first, 0, bytes));
-    TRY_CUDA(cudaMemset(net->second, 0, bytes));
-    TRY_CUDA(cudaMemcpy(net->parameters, parameters, bytes, cudaMemcpyHostToDevice));
+    network *net = made;
+    TRY(gradients(net, p, error));
+    TRY_CUDA(adam_step(net->m->floats, ++net->steps, (float)net->p->rate, net->gradients,
+                       net->first, net->second, net->parameters, NULL));
     return STATUS_OK;
 }
 
@@ -387,8 +420,8 @@ static int largest_of(const float *x, int count)
     return best;
 }
 
-enum status network_fetch_loss(const network *net, double *loss, double *held_out,
-                               error_text *error)
+/* Waits for the last pass, and fetches its loss, and the share of the vertices held out that it labels right. */
+static enum status fetch_loss(const network *net, double *loss, double *held_out, error_text *error)
 {
     const graph *g = net->g;
     const int64_t n = g->A.rows, of_logits = n * g->classes;
@@ -410,10 +443,72 @@ enum status network_fetch_loss(const network *net, double *loss, double *held_ou
     return cuda == cudaSuccess ? STATUS_OK : device_fail(cuda, "fetching the loss", error);
 }
 
-enum status network_fetch_gradient(const network *net, float *gradient, error_text *error)
+/* ---- the check --------------------------------------------------------------------------------- */
+
+/* Computes the loss that is differenced. Of a vertex with one neighbour the share is 1, whatever its score, and the gradient
+ * by `left` is 0: the floor of the bounds is for such tensors. */
+static double loss_at(const void *context, const double *at)
 {
-    const size_t bytes = net->m->floats * sizeof *gradient;
-    TRY_CUDA(cudaMemcpy(gradient, net->gradients, bytes, cudaMemcpyDeviceToHost));
+    const gat_problem *p = context;
+    return model_loss(&p->m, &p->g, at);
+}
+
+/* Fills the gradient; the point `at` is that of the parameters. */
+static enum status compare(network *net, double *at, float *gradient, amount how_much, verdict *v,
+                           error_text *error)
+{
+    const model *m = net->m;
+    tensor_range tensors[MAX_TENSORS];
+    double loss, held_out;
+    for (int t = 0; t < m->num_tensors; t++) {
+        const tensor *own = &m->tensors[t];
+        tensors[t] = (tensor_range){.first = own->first, .count = own->count};
+        snprintf(tensors[t].name, sizeof tensors[t].name, "%s of layer %d", own->name,
+                 own->layer + 1);
+    }
+    for (int64_t i = 0; i < m->floats; i++)
+        at[i] = net->p->start[i];
+    TRY(gradients(net, NULL, error));
+    TRY(fetch_loss(net, &loss, &held_out, error));
+    TRY_CUDA(
+        cudaMemcpy(gradient, net->gradients, m->floats * sizeof *gradient, cudaMemcpyDeviceToHost));
+    const differences d = {loss_at, net->p, tensors, m->num_tensors, at, gradient, loss};
+    differences_check(&d, how_much, net->p->seed, v);
+    return STATUS_OK;
+}
+
+static enum status check(void *made, amount how_much, verdict *v, error_text *error)
+{
+    network *net = made;
+    float *gradient = malloc(net->m->floats * sizeof *gradient);
+    double *at = malloc(net->m->floats * sizeof *at);
+    const enum status status = gradient && at
+                                   ? compare(net, at, gradient, how_much, v, error)
+                                   : fail(error, STATUS_MEMORY, "no memory for a gradient");
+    free(gradient);
+    free(at);
+    return status;
+}
+
+/* ---- training ---------------------------------------------------------------------------------- */
+
+/* Trains from the start, and shows the loss now and then. */
+static enum status train(void *made, bool show, outcome *o, error_text *error)
+{
+    network *net = made;
+    const int steps = net->p->steps, every = steps / LINES_OF_LOSS + 1;
+    if (show && steps) printf("\n  step       loss    held out\n");
+    for (int s = 0; s <= steps && steps; s++) {
+        const bool looks = s == 0 || s == steps || (show && s % every == 0);
+        if (s < steps)
+            TRY(step(net, NULL, error));
+        else
+            TRY(gradients(net, NULL, error));
+        if (!looks) continue;
+        TRY(fetch_loss(net, &o->last_loss, &o->held_out, error));
+        if (s == 0) o->first_loss = o->last_loss;
+        if (show) printf("%6d %10.5f %9.1f %%\n", s, o->last_loss, 100 * o->held_out);
+    }
     return STATUS_OK;
 }
 
@@ -424,8 +519,10 @@ static void append(char *text, size_t bytes, const char *name)
     if (used < bytes) snprintf(text + used, bytes - used, "%s%s", used ? ", " : "", name);
 }
 
-void network_kernels(const network *net, char *text, size_t bytes)
+/* The kernels of the sparse products, each once: "fused_attention, sddmm_balanced, length_bins". */
+static void kernel_names(const void *made, char *text, size_t bytes)
 {
+    const network *net = made;
     const char *listed[5 * MAX_LAYERS];
     int count = 0;
     text[0] = '\0';
@@ -444,3 +541,34 @@ void network_kernels(const network *net, char *text, size_t bytes)
         }
     }
 }
+
+static void write_columns(const void *context, FILE *out)
+{
+    const gat_problem *p = context;
+    const graph *g = &p->g;
+    fprintf(out, "%s,", p->model);
+    csv_text(out, g->name);
+    fputc(',', out);
+    csv_text(out, dataset_origin_name(g->origin));
+    fputc(',', out);
+    csv_text(out, g->source);
+    fprintf(out, ",%" PRId64 ",%" PRId64 ",%d,%d,%d,%d,%d,%d,%.7g", g->A.rows, g->A.nnz, p->layers,
+            p->heads, p->hidden, g->features, g->classes, p->steps, p->rate);
+}
+
+const trained_kind gat_kind = {
+    .app = "gat",
+    .columns = "model,dataset,origin,source,vertices,edges,layers,heads,hidden,features,classes,"
+               "steps,rate",
+    .write_columns = write_columns,
+    .parts = PARTS_OF_STEP,
+    .pipelines = "spmm",
+    .first_pipeline = "cuSPARSE CSR_DEFAULT",
+    .measures_memory = true,
+    .create = create,
+    .destroy = destroy,
+    .check = check,
+    .train = train,
+    .step = step,
+    .kernel_names = kernel_names,
+};

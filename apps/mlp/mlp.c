@@ -14,7 +14,7 @@ static enum status prepare(mlp_problem *p, device_info *device, const contest_op
                            error_text *error)
 {
     const int batches = p->samples / p->batch, held_out = (batches + 3) / 4;
-    enum status status = contest_check_options(o, error);
+    enum status status = contest_check_options(&mlp_kind, o, error);
     if (status == STATUS_OK && batches < 1)
         status = fail(error, STATUS_USAGE, "--samples %d are fewer than --batch %d", p->samples,
                       p->batch);

@@ -75,7 +75,7 @@ int main(int argc, char **argv)
         return output_flush(&error);
     }
     p.seed = o.seed = (uint64_t)seed;
-    if (status == STATUS_OK) status = contest_check_options(&o, &error);
+    if (status == STATUS_OK) status = contest_check_options(&rnn_kind, &o, &error);
     if (status == STATUS_OK) status = device_open(o.device, &device, &error);
     if (status == STATUS_OK)
         status = recurrent_open(spec, data_dir, N, steps, p.seed, &p.r, &error);

@@ -18,7 +18,8 @@ typedef struct result {
     char name[64], kernels[256];
     enum status status;
     verdict verdict;
-    double step_ms, iqr_ms, part_ms[NUM_PARTS]; /* NAN: not timed */
+    double step_ms, iqr_ms, part_ms[MAX_PARTS]; /* NAN: not timed */
+    double bytes;   /* on the device, of the network; NAN: not measured */
     double move_ms; /* of a step's transposed products: the values' way to the transpose alone */
     outcome outcome;
 } result;
@@ -41,6 +42,14 @@ typedef struct timed_work {
     double median_ms, iqr_ms;
 } timed_work;
 
+static int num_parts(const contest *c)
+{
+    int count = 0;
+    while (c->kind->parts[count])
+        count++;
+    return count;
+}
+
 static enum status whole_step(const contest *c, void *net, error_text *error)
 {
     return c->kind->step(net, NULL, error);
@@ -49,6 +58,7 @@ static enum status whole_step(const contest *c, void *net, error_text *error)
 static enum status values_alone(const contest *c, void *net, error_text *error)
 {
     int times;
+    if (!c->kind->turned_layer) return fail(error, STATUS_SKIPPED, "a step moves no values");
     linear *layer = c->kind->turned_layer(net, &times);
     for (int i = 0; i < times; i++)
         TRY(linear_move_values(layer, error));
@@ -96,14 +106,14 @@ static enum status time_steps(const contest *c, void *net, double *ms, result *r
 /* The mean of each part. Events between parts cost some time, so that these are further steps. */
 static enum status time_parts(const contest *c, void *net, parts *p, result *r, error_text *error)
 {
-    double sums[NUM_PARTS] = {0};
+    double sums[MAX_PARTS] = {0};
     for (int run = 0; run < c->o->runs; run++) {
         TRY_CUDA(parts_begin(p));
         TRY(c->kind->step(net, p, error));
-        TRY_CUDA(parts_mark(p, PART_OTHER));
+        TRY_CUDA(parts_mark(p, num_parts(c) - 1));
         TRY_CUDA(parts_add(p, sums));
     }
-    for (int part = 0; part < NUM_PARTS; part++)
+    for (int part = 0; part < num_parts(c); part++)
         r->part_ms[part] = sums[part] / c->o->runs;
     return STATUS_OK;
 }
@@ -140,6 +150,37 @@ static enum status run_network(const contest *c, void *net, bool show, result *r
     return device_keeps_time() ? time_network(c, net, r, error) : STATUS_OK;
 }
 
+static double free_bytes(void)
+{
+    size_t available, total;
+    return cudaMemGetInfo(&available, &total) == cudaSuccess ? (double)available : NAN;
+}
+
+/* Makes a network and its first step, then forgets it: libraries take their own memory then, and code is loaded. */
+static enum status warm_up(const contest *c, const linear_kernels *kernels, error_text *error)
+{
+    void *net;
+    TRY(c->kind->create(c->context, kernels, c->blas, &net, error));
+    enum status status = c->kind->step(net, NULL, error);
+    const cudaError_t cuda = cudaDeviceSynchronize();
+    if (status == STATUS_OK && cuda != cudaSuccess)
+        status = device_fail(cuda, "the first step", error);
+    c->kind->destroy(net);
+    return status;
+}
+
+/* Makes a network, and measures what it takes of the device. */
+static enum status make_network(const contest *c, const linear_kernels *kernels, void **net,
+                                result *r, error_text *error)
+{
+    const bool measures = c->kind->measures_memory && device_keeps_time();
+    if (measures) TRY(warm_up(c, kernels, error));
+    const double before = measures ? free_bytes() : NAN;
+    TRY(c->kind->create(c->context, kernels, c->blas, net, error));
+    r->bytes = measures ? before - free_bytes() : NAN;
+    return STATUS_OK;
+}
+
 static enum status run_and_note(contest *c, const char *name, const linear_kernels *kernels,
                                 error_text *error)
 {
@@ -147,13 +188,13 @@ static enum status run_and_note(contest *c, const char *name, const linear_kerne
     const bool is_suite = c->num_results == 0;
     result *r = &c->results[c->num_results++];
     void *net = NULL;
-    *r = (result){.step_ms = NAN, .iqr_ms = NAN, .move_ms = NAN};
+    *r = (result){.step_ms = NAN, .iqr_ms = NAN, .bytes = NAN, .move_ms = NAN};
     r->outcome = (outcome){.first_loss = NAN, .last_loss = NAN, .held_out = NAN};
-    for (int part = 0; part < NUM_PARTS; part++)
+    for (int part = 0; part < MAX_PARTS; part++)
         r->part_ms[part] = NAN;
     snprintf(r->name, sizeof r->name, "%s", name);
     (void)cudaGetLastError(); /* what an earlier network left behind is not this one's */
-    r->status = c->kind->create(c->context, kernels, c->blas, &net, error);
+    r->status = make_network(c, kernels, &net, r, error);
     if (r->status == STATUS_OK) {
         r->status = run_network(c, net, is_suite, r, error);
         c->kind->destroy(net);
@@ -164,57 +205,105 @@ static enum status run_and_note(contest *c, const char *name, const linear_kerne
 
 /* ---- rivals ------------------------------------------------------------------------------------ */
 
-static const char VENDOR[] = "cuSPARSE", FIRST_CHOICE[] = "cuSPARSE T CSR_DEFAULT";
+static const char VENDOR[] = "cuSPARSE", PLAIN[] = "spmm";
 
-static bool is_word(const char *rival)
+static bool is_vendor(const char *kernel)
 {
-    return !strcmp(rival, "best") || !strcmp(rival, "default") || !strcmp(rival, "dense") ||
-           !strcmp(rival, "none");
+    return !strncmp(kernel, VENDOR, strlen(VENDOR));
 }
 
-/* The vendor's pipeline that a transposed product belongs to: "cuSPARSE CSC CSR_ALG3" goes with the plain product
- * "cuSPARSE CSR_ALG3", and with the only SDDMM, preprocessed where the product is. */
-static enum status run_pipeline(contest *c, const char *transposed, error_text *error)
+/* Whether a list with commas names it. */
+static bool is_listed(const char *list, const char *name)
+{
+    const size_t length = strlen(name);
+    for (const char *at = list; at; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (!strncmp(at, name, length) && (at[length] == ',' || !at[length])) return true;
+    }
+    return false;
+}
+
+/* Kernel number i that names a pipeline of the vendor; NULL behind the last one. */
+static const char *pipeline_name(const trained_kind *kind, int i)
+{
+    const char *name;
+    for (int k = 0; (name = sparse_kernel_name(kind->pipelines, SPARSE_FP32, k)); k++)
+        if (is_vendor(name) && i-- == 0) return name;
+    return NULL;
+}
+
+/* SpMM number i that can stand in the suite's place; NULL behind the last one. */
+static const char *product_name(const trained_kind *kind, int i)
+{
+    const char *name;
+    const bool has_vendor = strcmp(kind->pipelines, PLAIN) != 0;
+    for (int k = 0; (name = sparse_kernel_name(PLAIN, SPARSE_FP32, k)); k++)
+        if ((has_vendor || !is_vendor(name)) && i-- == 0) return name;
+    return NULL;
+}
+
+/* The vendor's pipeline of a name. "cuSPARSE CSC CSR_ALG3", a transposed product, goes with the plain product "cuSPARSE
+ * CSR_ALG3"; both with the only SDDMM, preprocessed where the product is. */
+static enum status run_pipeline(contest *c, const char *name, error_text *error)
 {
     char spmm[64];
-    snprintf(spmm, sizeof spmm, "%s %s", VENDOR, strstr(transposed, "CSR_"));
+    const bool is_plain = !strcmp(c->kind->pipelines, PLAIN);
+    if (is_plain)
+        snprintf(spmm, sizeof spmm, "%s", name);
+    else
+        snprintf(spmm, sizeof spmm, "%s %s", VENDOR, strstr(name, "CSR_"));
     const linear_kernels kernels = {.spmm = spmm,
-                                    .transposed = transposed,
-                                    .sddmm = strstr(transposed, "+preprocess")
+                                    .transposed = is_plain ? NULL : name,
+                                    .sddmm = strstr(name, "+preprocess")
                                                  ? "cuSPARSE SDDMM NT+preprocess"
                                                  : "cuSPARSE SDDMM NT"};
-    return run_and_note(c, transposed, &kernels, error);
+    return run_and_note(c, name, &kernels, error);
 }
 
 static enum status run_rivals(contest *c, error_text *error)
 {
-    const char *rival = c->o->rival, *name;
-    const bool best = !strcmp(rival, "best"), first_choice = !strcmp(rival, "default");
-    if (!is_word(rival)) {
-        const linear_kernels kernels = {.spmm = rival};
-        return run_and_note(c, rival, &kernels, error);
-    }
-    if (best || !strcmp(rival, "dense")) {
+    const trained_kind *kind = c->kind;
+    const char *rivals = c->o->rival, *name;
+    const bool best = is_listed(rivals, "best"), first = is_listed(rivals, "default");
+    if (kind->has_dense && (best || is_listed(rivals, "dense"))) {
         const linear_kernels dense = {.dense = true};
         TRY(run_and_note(c, "dense", &dense, error));
     }
-    for (int i = 0; (name = sparse_kernel_name("transposed_spmm", SPARSE_FP32, i)); i++)
-        if (!strncmp(name, VENDOR, strlen(VENDOR)) &&
-            (best || (first_choice && !strcmp(name, FIRST_CHOICE))))
+    for (int i = 0; (name = pipeline_name(kind, i)); i++)
+        if (best || is_listed(rivals, name) || (first && !strcmp(name, kind->first_pipeline)))
             TRY(run_pipeline(c, name, error));
+    for (int i = 0; (name = product_name(kind, i)); i++) {
+        const linear_kernels kernels = {.spmm = name};
+        if (is_listed(rivals, name)) TRY(run_and_note(c, name, &kernels, error));
+    }
     return STATUS_OK;
 }
 
-enum status contest_check_options(const contest_options *o, error_text *error)
+/* Whether the first name of the list, up to a comma, is a rival. */
+static bool is_rival(const trained_kind *kind, const char *list)
 {
+    char own[64];
     const char *name;
-    bool known = is_word(o->rival);
-    for (int i = 0; !known && (name = sparse_kernel_name("spmm", SPARSE_FP32, i)); i++)
-        known = !strcmp(name, o->rival);
-    if (!known)
-        return fail(error, STATUS_USAGE,
-                    "--vs %s: no such kernel; best, default, dense or none, or an SpMM as roma",
-                    o->rival);
+    snprintf(own, sizeof own, "%.*s", (int)strcspn(list, ","), list);
+    for (int i = 0; (name = pipeline_name(kind, i)); i++)
+        if (!strcmp(name, own)) return true;
+    for (int i = 0; (name = product_name(kind, i)); i++)
+        if (!strcmp(name, own)) return true;
+    return !strcmp(own, "best") || !strcmp(own, "default") ||
+           (kind->has_dense && !strcmp(own, "dense"));
+}
+
+enum status contest_check_options(const trained_kind *kind, const contest_options *o,
+                                  error_text *error)
+{
+    const char *at = strcmp(o->rival, "none") ? o->rival : NULL;
+    for (; at; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (!is_rival(kind, at))
+            return fail(error, STATUS_USAGE,
+                        "--vs %.*s: no such kernel; best, default%s or none, or an SpMM as roma",
+                        (int)strcspn(at, ","), at, kind->has_dense ? ", dense" : "");
+    }
     return rows_check(o->csv_path, error);
 }
 
@@ -238,15 +327,16 @@ static double best_of(const contest *c, bool dense)
     return best;
 }
 
-static void print_parts(const result *r)
+static void print_parts(const contest *c, const result *r)
 {
     double sum = 0;
-    for (int part = 0; part < NUM_PARTS; part++)
+    for (int part = 0; part < num_parts(c); part++)
         sum += r->part_ms[part];
     printf("\nparts of the suite's step:");
-    for (int part = 0; part < NUM_PARTS; part++)
-        printf(" %s %.1f %%%s", part_name(part), 100 * r->part_ms[part] / sum,
-               part + 1 < NUM_PARTS ? "," : "\n");
+    for (int part = 0; part < num_parts(c); part++)
+        printf(" %s %.1f %%%s", c->kind->parts[part], 100 * r->part_ms[part] / sum,
+               part + 1 < num_parts(c) ? "," : "\n");
+    if (isnan(r->move_ms)) return;
     printf("the values' way to the transpose alone: %.4f ms, %.1f %% of the step\n", r->move_ms,
            100 * r->move_ms / r->step_ms);
 }
@@ -268,8 +358,9 @@ static void print_changes(const result *r)
 static void print_table(const contest *c)
 {
     const result *own = &c->results[0];
-    printf("\n%-34s %-6s %9s %11s %11s  %s\n", "network", "check", "of bound", "step, ms",
-           "last loss", "kernels");
+    const bool memory = c->kind->measures_memory;
+    printf("\n%-34s %-6s %9s %11s %11s%s  %s\n", "network", "check", "of bound", "step, ms",
+           "last loss", memory ? " memory, MiB" : "", "kernels");
     for (int i = 0; i < c->num_results; i++) {
         const result *r = &c->results[i];
         printf("%-34s ", r->name);
@@ -285,13 +376,14 @@ static void print_table(const contest *c)
             printf("%12s", "-");
         else
             printf("%12.5f", r->outcome.last_loss);
+        if (memory) print_number(r->bytes / (1 << 20), 12);
         printf("  %s\n", r->kernels);
     }
-    if (!device_keeps_time() && !strcmp(c->o->rival, "best"))
+    if (!device_keeps_time() && is_listed(c->o->rival, "best"))
         printf("%-34s n/a (no GPU)\n", VENDOR);
     print_changes(own);
     if (isnan(own->step_ms)) return;
-    print_parts(own);
+    print_parts(c, own);
     if (!isnan(best_of(c, false)))
         printf("best sparse rival's step over the suite's: %.2f\n",
                best_of(c, false) / own->step_ms);
@@ -322,10 +414,11 @@ static const char *status_word(enum status status)
 
 static void write_rows(const contest *c, FILE *out)
 {
-    fprintf(out, "schema,app,network,kernels,%s,seed,status,of_bound,step_ms,iqr_ms,runs",
+    fprintf(out,
+            "schema,app,network,kernels,%s,seed,status,of_bound,step_ms,iqr_ms,device_bytes,runs",
             c->kind->columns);
-    for (int part = 0; part < NUM_PARTS; part++)
-        fprintf(out, ",%s_ms", part_name(part));
+    for (int part = 0; part < num_parts(c); part++)
+        fprintf(out, ",%s_ms", c->kind->parts[part]);
     fprintf(out,
             ",move_ms,first_loss,last_loss,held_out,changes,select_ms,upload_ms,plans_ms,backend,"
             "device,driver,toolkit,commit\n");
@@ -342,8 +435,9 @@ static void write_rows(const contest *c, FILE *out)
         print_cell(out, r->verdict.worst);
         print_cell(out, r->step_ms);
         print_cell(out, r->iqr_ms);
+        print_cell(out, r->bytes);
         fprintf(out, ",%d", isnan(r->step_ms) ? 0 : c->o->runs);
-        for (int part = 0; part < NUM_PARTS; part++)
+        for (int part = 0; part < num_parts(c); part++)
             print_cell(out, r->part_ms[part]);
         print_cell(out, r->move_ms);
         print_cell(out, t->first_loss);

@@ -25,6 +25,14 @@ typedef struct trained_kind {
     const char *app;     /* "mlp" */
     const char *columns; /* that describe the problem in rows: "batch,sparsity" */
     void (*write_columns)(const void *context, FILE *out); /* as many cells, commas between */
+    const char *const
+        *parts; /* of a step, ended by NULL; the last one is what the step does not mark */
+    /* The operation whose kernels of the vendor name its pipelines: transposed_spmm; or spmm, where a step transposes no
+     * product of such a layer. Then the one that a user writes first. */
+    const char *pipelines, *first_pipeline;
+    bool has_dense; /* layers can be dense, too */
+    bool
+        measures_memory; /* of the device: each network is made twice, as libraries take their own at first */
     enum status (*create)(const void *context, const linear_kernels *kernels, cublasHandle_t blas,
                           void **net, error_text *error);
     void (*destroy)(void *net);
@@ -34,13 +42,13 @@ typedef struct trained_kind {
     enum status (*train)(void *net, bool show, outcome *o, error_text *error);
     /* Enqueues a step, and marks its parts. */
     enum status (*step)(void *net, parts *p, error_text *error);
-    /* The layer whose transposed product a step runs, and how often. */
+    /* Optional. The layer whose transposed product a step runs, and how often. */
     linear *(*turned_layer)(void *net, int *times);
     void (*kernel_names)(const void *net, char *text, size_t bytes);
 } trained_kind;
 
 typedef struct contest_options {
-    const char *rival; /* best, default, dense, none, or an SpMM by name */
+    const char *rival; /* none; or best, default, dense, and kernels by name, with commas */
     const char *csv_path;
     int device, runs;
     uint64_t seed;
@@ -48,7 +56,8 @@ typedef struct contest_options {
 } contest_options;
 
 /* Whether the options make sense: asked before anything is made. */
-enum status contest_check_options(const contest_options *o, error_text *error);
+enum status contest_check_options(const trained_kind *kind, const contest_options *o,
+                                  error_text *error);
 
 /* Runs the suite's network and its rivals, prints a table and writes rows. A wrong gradient, or a loss that does not fall,
  * is STATUS_WRONG; rivals that cannot take the problem are left out. */

@@ -1,13 +1,11 @@
 #include "training/parts.h"
 
-const char *part_name(enum part_of_step part)
-{
-    static const char *const NAMES[NUM_PARTS] = {"forward", "input_gradient", "weight_gradient",
-                                                 "update", "other"};
-    return NAMES[part];
-}
+#include <stddef.h>
 
-cudaError_t parts_mark(parts *p, enum part_of_step ended)
+const char *const PARTS_OF_LAYERS[] = {"forward", "input_gradient", "weight_gradient",
+                                       "update",  "other",          NULL};
+
+cudaError_t parts_mark(parts *p, int ended)
 {
     if (!p) return cudaSuccess;
     if (p->count == MAX_MARKS) return cudaErrorInvalidValue;
@@ -23,7 +21,7 @@ cudaError_t parts_mark(parts *p, enum part_of_step ended)
 cudaError_t parts_begin(parts *p)
 {
     if (p) p->count = 0;
-    return parts_mark(p, PART_OTHER);
+    return parts_mark(p, 0); /* no part: the first one begins */
 }
 
 cudaError_t parts_add(const parts *p, double *ms)

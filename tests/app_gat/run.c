@@ -24,34 +24,34 @@ static bool write_star(char *path, int vertices)
     return fclose(out) == 0;
 }
 
-static enum status one_step(const graph *g, const model *m, const kernel_choice *kernels,
-                            cublasHandle_t blas, error_text *error)
+static enum status one_step(gat_problem *p, const linear_kernels *kernels, cublasHandle_t blas,
+                            error_text *error)
 {
-    float start[MOST_FLOATS];
-    double loss, held_out;
-    network *net;
-    if (m->floats > MOST_FLOATS) return fail(error, STATUS_MEMORY, "%s", "too many parameters");
-    model_start(m, 1, start);
-    enum status status = network_create(g, m, kernels, blas, &net, error);
-    if (status == STATUS_OK) status = network_set(net, start, error);
-    if (status == STATUS_OK) status = network_step(net, 0.01f, error);
-    if (status == STATUS_OK) status = network_fetch_loss(net, &loss, &held_out, error);
-    network_destroy(net);
+    static float start[MOST_FLOATS];
+    outcome o;
+    void *net;
+    if (p->m.floats > MOST_FLOATS) return fail(error, STATUS_MEMORY, "%s", "too many parameters");
+    model_start(&p->m, 1, start);
+    p->start = start;
+    enum status status = gat_kind.create(p, kernels, blas, &net, error);
+    if (status != STATUS_OK) return status;
+    status = gat_kind.train(net, false, &o, error);
+    gat_kind.destroy(net);
     return status;
 }
 
 static void test_step(const instruments *all, const char *spec, enum model_kind kind, int heads,
-                      const kernel_choice *kernels, cublasHandle_t blas)
+                      const linear_kernels *kernels, cublasHandle_t blas)
 {
-    const model m = model_make(kind, 2, heads, 4, FEATURES, CLASSES);
+    gat_problem p = {.steps = 1, .rate = 0.01};
     const finding *found;
     error_text error = {""};
-    graph g;
-    enum status status = graph_open(spec, NULL, FEATURES, CLASSES, 1, &g, &error);
+    enum status status = graph_open(spec, NULL, FEATURES, CLASSES, 1, &p.g, &error);
+    p.m = model_make(kind, 2, heads, 4, FEATURES, CLASSES);
     all->forget_names();
     all->reset();
     all->begin(false, NULL);
-    if (status == STATUS_OK) status = one_step(&g, &m, kernels, blas, &error);
+    if (status == STATUS_OK) status = one_step(&p, kernels, blas, &error);
     all->end();
     const size_t count = all->findings(&found);
     for (size_t i = 0; i < count; i++)
@@ -59,16 +59,16 @@ static void test_step(const instruments *all, const char *spec, enum model_kind 
                  found[i].kernel);
     tap_ok(status == STATUS_OK && count == 0, "%s of %d heads, %s kernels, %lld edges: %s",
            kind == MODEL_GAT ? "gat" : "gcn", heads, kernels->spmm ? kernels->spmm : "the suite's",
-           (long long)g.A.nnz,
+           (long long)p.g.A.nnz,
            status != STATUS_OK ? error.text
            : count             ? "see above"
                                : "nothing found");
-    graph_close(&g);
+    graph_close(&p.g);
 }
 
 int main(void)
 {
-    const kernel_choice suite = {NULL, NULL}, three = {"split_rows", "sddmm"};
+    const linear_kernels suite = {NULL}, three = {.spmm = "split_rows", .sddmm = "sddmm"};
     const instrument_settings settings = {
         .which = INSTRUMENT_MEMCHECK | INSTRUMENT_RACECHECK, .model = "h200", .sample = 1};
     const char *const random = "rand:rows=40,deg=4,skew=1";
