@@ -16,6 +16,7 @@
 #include "device/facts.h"
 #include "device/pdl.cuh"
 #include "device/vec.cuh"
+#include "formats/tile_nonzeros.cuh"
 #include "models/sddmm_tensor_core.h"
 #include "ops/sddmm.h"
 
@@ -26,7 +27,6 @@ enum { TUNE_ROWS, TUNE_UNIT };
 
 constexpr int STAGES = 2;                      /* steps in shared memory */
 constexpr int CHUNK = CHUNK_ROWS * STRIP_COLS; /* sums that a warp lays out at a time */
-constexpr int BATCH = 8; /* nonzeros of a lane that are on their way together */
 
 /* Who multiplies together: a warp, for 32 rows and a strip, or a warpgroup, for 64 rows and both strips. */
 enum multiplier { BY_WARP, BY_WARPGROUP };
@@ -56,36 +56,9 @@ template <class T> struct tile_products {
     T *__restrict__ D;
 };
 
-/* Where a block is in its tiles: a step of one of them. */
-struct cursor {
-    int tile, step;
-    int row, strip; /* the tile's corner */
-
-    /* The tiles of the block are this one, and every gridDim.x-th from there. */
-    __device__ __forceinline__ cursor(const tile_lists &pattern, int tile)
-        : tile(tile), step(0), row(0), strip(0)
-    {
-        find_corner(pattern);
-    }
-    __device__ __forceinline__ void find_corner(const tile_lists &pattern)
-    {
-        if (tile >= pattern.num_tiles) return;
-        const int number = pattern.d_tile[tile];
-        row = number / (pattern.strips / 2) * pattern.tile_rows;
-        strip = number % (pattern.strips / 2) * 2;
-    }
-    __device__ __forceinline__ void advance(const tile_lists &pattern, int steps)
-    {
-        if (++step < steps) return;
-        step = 0;
-        tile += gridDim.x;
-        find_corner(pattern);
-    }
-};
-
 /* Starts copying a step of a tile to a stage. */
 template <int COPY, int TILE_ROWS, int THREADS, class T>
-static __device__ __forceinline__ void fetch(const tile_products<T> &p, const cursor &at,
+static __device__ __forceinline__ void fetch(const tile_products<T> &p, const tile_cursor &at,
                                              char *stage)
 {
     if (at.tile < p.pattern.num_tiles) {
@@ -96,62 +69,6 @@ static __device__ __forceinline__ void fetch(const tile_products<T> &p, const cu
                                             stage + TILE_ROWS * STEP_BYTES);
     }
     async_commit();
-}
-
-/* Lays the sums of 16 rows out in shared memory, as chunk_index() says. */
-static __device__ __forceinline__ void lay_out(const float (&sum)[RIGHTS][4], float *own)
-{
-    const int g = threadIdx.x % WARP_SIZE / 4, t = threadIdx.x % 4;
-#pragma unroll
-    for (int j = 0; j < RIGHTS; j++)
-#pragma unroll
-        for (int half = 0; half < 2; half++) {
-            const float two[2] = {sum[j][2 * half], sum[j][2 * half + 1]};
-            store_vector(&own[chunk_index(8 * half + g, 8 * j + 2 * t)], two);
-        }
-}
-
-/* BATCH nonzeros of a lane, 32 places apart. */
-struct batch {
-    int code[BATCH],
-        place[BATCH]; /* place: in the lists; of the nonzero, once it is found; -1: none */
-    float weight[BATCH];
-};
-
-/* Loads the codes from `place` on, of a chunk that ends at `end`. */
-static __device__ __forceinline__ void load_codes(const tile_lists &pattern, int place, int end,
-                                                  batch &own)
-{
-    place += threadIdx.x % WARP_SIZE;
-#pragma unroll
-    for (int b = 0; b < BATCH; b++, place += WARP_SIZE) {
-        own.place[b] = place < end ? place : -1;
-        own.code[b] = place < end ? pattern.d_code[place] : 0;
-    }
-}
-
-/* Finds each code's nonzero, and loads its weight. Lane first_lane + l holds the shift of row l. */
-template <class T>
-static __device__ __forceinline__ void find(const tile_products<T> &p, int first_lane, int shift,
-                                            batch &own)
-{
-#pragma unroll
-    for (int b = 0; b < BATCH; b++) {
-        const int lane = first_lane + chunk_row(own.code[b]);
-        const int number = own.place[b] + __shfl_sync(FULL_MASK, shift, lane);
-        if (own.place[b] >= 0)
-            own.place[b] = p.pattern.d_order ? p.pattern.d_order[number] : number;
-        own.weight[b] = own.place[b] >= 0 && p.W ? widen(p.W[own.place[b]]) : 1;
-    }
-}
-
-template <class T>
-static __device__ __forceinline__ void store(const tile_products<T> &p, const float *chunk,
-                                             const batch &own)
-{
-#pragma unroll
-    for (int b = 0; b < BATCH; b++)
-        if (own.place[b] >= 0) p.D[own.place[b]] = narrow<T>(chunk[own.code[b]] * own.weight[b]);
 }
 
 /* Stores what a warp's sums hold of the stored elements: two chunks of 16 rows and a strip. The first rows of both are
@@ -168,26 +85,26 @@ static __device__ __forceinline__ void pick(const tile_products<T> &p, size_t fi
     const int shift =
         p.pattern.d_shift[first + lane / CHUNK_ROWS * (size_t)apart + lane % CHUNK_ROWS];
     int place = __shfl_sync(FULL_MASK, start, 0), end = __shfl_sync(FULL_MASK, start, 1);
-    batch next;
+    nonzero_batch next;
     load_codes(p.pattern, place, end, next);
 #pragma unroll
     for (int c = 0; c < CHUNKS; c++) {
         /* BEGIN STUDENT: load the next chunk's codes; find these nonzeros; lay out the sums; store */
         const int next_place = __shfl_sync(FULL_MASK, start, 2 * c + 2);
         const int next_end = __shfl_sync(FULL_MASK, start, 2 * c + 3);
-        batch now = next;
+        nonzero_batch now = next;
         if (c + 1 < CHUNKS) load_codes(p.pattern, next_place, next_end, next);
         if (place < end) {
-            find(p, c * CHUNK_ROWS, shift, now);
+            find_nonzeros(p.pattern, p.W, c * CHUNK_ROWS, shift, now);
             __syncwarp(); /* the chunk before has been read */
             lay_out(sum[c], chunk);
             __syncwarp();
-            store(p, chunk, now);
+            store_nonzeros(p.D, chunk, now);
         }
         for (place += BATCH * WARP_SIZE; place < end; place += BATCH * WARP_SIZE) {
             load_codes(p.pattern, place, end, now);
-            find(p, c * CHUNK_ROWS, shift, now);
-            store(p, chunk, now);
+            find_nonzeros(p.pattern, p.W, c * CHUNK_ROWS, shift, now);
+            store_nonzeros(p.D, chunk, now);
         }
         place = next_place, end = next_end;
         /* END STUDENT */
@@ -209,7 +126,7 @@ static __global__ void __launch_bounds__(threads_of(TILE_ROWS), resident_blocks(
     const int strip = ALONE ? warp % 2 : 0;
     float *const chunks = reinterpret_cast<float *>(ALONE ? y_low : y_low + LOW_BYTES);
     float sum[CHUNKS][RIGHTS][4] = {};
-    cursor at(p.pattern, blockIdx.x), ahead = at;
+    tile_cursor at(p.pattern, blockIdx.x), ahead = at;
     fetch<COPY, TILE_ROWS, THREADS>(p, ahead, stages);
     for (int current = 0; at.tile < p.pattern.num_tiles; at.advance(p.pattern, p.steps)) {
         const char *const x_rows = stages + current * STAGE;
