@@ -127,6 +127,12 @@ static const int LLM_SHAPES[][2] = {
     {12288, 49152},
 };
 
+const int (*generated_llm_shapes(size_t *count))[2]
+{
+    *count = sizeof LLM_SHAPES / sizeof LLM_SHAPES[0];
+    return LLM_SHAPES;
+}
+
 /* "random": each weight is kept or not by itself. "quota": as many in each row, as Wanda prunes. */
 static void make_llm(registry *r)
 {

@@ -20,6 +20,9 @@ typedef struct generated_set {
 /* All of them, in the order of --list. */
 const generated_set *generated_sets(size_t *count);
 
+/* Rows and columns of the layers of language models on which SpInfer was measured: *count pairs. set:llm is made of them. */
+const int (*generated_llm_shapes(size_t *count))[2];
+
 /* Appends the entries of all sets to the registry, which owns their names. STATUS_MEMORY. */
 enum status generated_sets_append(registry *r, error_text *error);
 
