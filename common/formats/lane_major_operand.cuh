@@ -15,10 +15,10 @@
 
 #include <cuda_fp16.h>
 
-/* Tiles of eight columns that one pass over B of N columns takes: 1, 2 or 4. */
+/* Tiles of eight columns that one pass over B of N columns takes: 1, 2, 4 or 8. */
 static inline int tiles_of(int N)
 {
-    return N <= 8 ? 1 : N <= 16 ? 2 : 4;
+    return N <= 8 ? 1 : N <= 16 ? 2 : N <= 32 ? 4 : 8;
 }
 
 /* Bytes of X for a quad of A: 64 rows of 8 * tiles columns. */

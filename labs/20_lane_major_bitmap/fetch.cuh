@@ -59,19 +59,15 @@ struct shared_layout {
 
 /* ---- one thread fetches ------------------------------------------------------------------------ */
 
+/* What comes next, and where it goes: at first the block's first step. */
 template <int TILES> struct stage_filler {
     const product &p;
     const shared_layout &at;
     unsigned char *shared;
     step_cursor step;
     uint32_t row; /* where the step begins */
-    ring_turn turn;
+    ring_turn turn = {0, 1};
 
-    __device__ stage_filler(const product &p, const shared_layout &at, unsigned char *shared,
-                            int block)
-        : p(p), at(at), shared(shared), step(p.A, block), row(p.A.start[block].row), turn{0, 1}
-    {
-    }
     __device__ bool is_done() const { return step.left == 0; }
     __device__ unsigned char *stage() const
     {
@@ -110,7 +106,7 @@ static __device__ void keep_fetching(const product &p, const shared_layout &at,
                                      unsigned char *shared, int block)
 {
     const uint16_t *const rows = p.A.start[block].rows;
-    stage_filler<TILES> ahead(p, at, shared, block);
+    stage_filler<TILES> ahead = {p, at, shared, step_cursor(p.A, block), p.A.start[block].row};
     int i = 0;
     pdl_wait();
 #pragma unroll 1

@@ -54,7 +54,7 @@ template <class H, int TILES, int STRIPS>
 static __device__ __forceinline__ void finish(const product &p, int block, const step_cursor &share,
                                               int strip, float (&sum)[STRIPS][TILES][4])
 {
-    constexpr int BATCH = (TILES == 1 ? 12 : 6) / STRIPS;
+    constexpr int BATCH = (TILES == 1 ? 12 : TILES < 8 ? 6 : 3) / STRIPS; /* by registers */
     const auto place_of = [&](int b) {
         return p.posted + (size_t)(b * SLOTS + strip) * slot_sums(TILES) + lane_id() * 4;
     };

@@ -41,12 +41,13 @@ static __global__ void __launch_bounds__(BLOCK, 1)
     if (fetches && lane_id() == 0) {
         make_barriers(p, at, shared);
         /* A's part of the first step, which comes from memory; X may still be in the making */
-        stage_filler<TILES>(p, at, shared, block).fetch_A(p.A.start[block].rows[0]);
+        stage_filler<TILES>{p, at, shared, step_cursor(p.A, block), p.A.start[block].row}.fetch_A(
+            p.A.start[block].rows[0]);
     }
     if (warp == 0) ((table_entry *)shared)[lane_id()] = make_entry(lane_id());
     __syncthreads(); /* the barriers are there, and the table */
     if (!fetches)
-        multiplier<TILES, EVEN, H>(p, at, shared, block, warp).run();
+        multiplier<TILES, EVEN, H>{p, at, shared, block, warp}.run();
     else if (lane_id() == 0)
         keep_fetching<TILES>(p, at, shared, block);
 }
@@ -102,15 +103,16 @@ static cudaError_t make_format(spmm_plan *plan, const tca_bme *bitmaps, int bloc
     return cudaErrorInvalidConfiguration;
 }
 
-/* Lets a kernel have all the shared memory that a block may: what it asks for differs from plan to plan, and no run should
- * wait for the driver to hear of it. */
-template <int TILES> static cudaError_t allow_memory()
+/* The kernel for passes of 8 * tiles columns. */
+typedef void lane_major_kernel(product);
+static lane_major_kernel *kernel_for(int tiles, bool even)
 {
-    const int most = device_facts_get()->block_shared_bytes;
-    CUDA_TRY(cudaFuncSetAttribute(spmm_lane_major_kernel<TILES, false, __half>,
-                                  cudaFuncAttributeMaxDynamicSharedMemorySize, most));
-    return cudaFuncSetAttribute(spmm_lane_major_kernel<TILES, true, __half>,
-                                cudaFuncAttributeMaxDynamicSharedMemorySize, most);
+#define KERNELS(tiles)                                                                            \
+    {                                                                                             \
+        spmm_lane_major_kernel<tiles, false, __half>, spmm_lane_major_kernel<tiles, true, __half> \
+    }
+    static lane_major_kernel *const ALL[][2] = {KERNELS(1), KERNELS(2), KERNELS(4), KERNELS(8)};
+    return ALL[tiles == 8 ? 3 : tiles / 2][even];
 }
 
 static cudaError_t fill_state(spmm_plan *plan, int blocks, lane_major_state *s)
@@ -118,13 +120,17 @@ static cudaError_t fill_state(spmm_plan *plan, int blocks, lane_major_state *s)
     const int quads = groups_of(plan->A.cols), tiles = tiles_of(plan->N);
     CUDA_TRY(
         lane_major_operand_prepare()); /* fails where there is no code for bulk copies, which would trap */
-    CUDA_TRY(tiles == 1 ? allow_memory<1>() : tiles == 2 ? allow_memory<2>() : allow_memory<4>());
     CUDA_TRY(tca_bme_create(&plan->A, &s->repeated));
     CUDA_TRY(allocate(ON_DEVICE, &s->d_used, quads + MOST_WAYS - 1));
     CUDA_TRY(tca_bme_used_columns(&s->repeated, s->d_used));
     CUDA_TRY(make_format(plan, &s->repeated, blocks, s));
     tca_bme_keep_repeats(&s->repeated);
     const lane_major_shape &shape = s->A.shape;
+    /* All that a block may have: what it asks for differs from plan to plan, and no run should wait for the driver to
+     * hear of it. */
+    CUDA_TRY(cudaFuncSetAttribute(kernel_for(tiles, shape.even),
+                                  cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  device_facts_get()->block_shared_bytes));
     CUDA_TRY(allocate(ON_DEVICE, &s->d_X,
                       (size_t)s->A.quads * shape.ways * x_bytes(tiles) / sizeof(uint4)));
     CUDA_TRY(allocate(ON_DEVICE, &s->d_posted, (size_t)shape.blocks * SLOTS * slot_sums(tiles),
@@ -167,20 +173,9 @@ static void choose(const row_stats *stats, int N, int *tuning)
 
 /* ---- run --------------------------------------------------------------------------------------- */
 
-template <int TILES, bool EVEN> static cudaError_t launch(const product &p, cudaStream_t stream)
-{
-    auto *const kernel = spmm_lane_major_kernel<TILES, EVEN, __half>;
-    const shared_layout layout(p, TILES);
-    return launch_with_pdl(kernel, p.A.shape.blocks, BLOCK, layout.total, stream, p);
-}
-
 /* Goes through C by slices of 8 * tiles columns. */
 static cudaError_t run16(const spmm_plan *plan, const void *B, void *C, cudaStream_t stream)
 {
-    typedef cudaError_t launcher(const product &, cudaStream_t);
-    static launcher *const LAUNCH[][2] = {{launch<1, false>, launch<1, true>}, /* 1, 2 or 4 tiles */
-                                          {launch<2, false>, launch<2, true>},
-                                          {launch<4, false>, launch<4, true>}};
     const lane_major_state *s = (const lane_major_state *)plan->state;
     const int N = plan->N, tiles = tiles_of(N), quads = s->A.quads * s->A.shape.ways;
     if (s->A.shape.blocks == 0) /* nothing to multiply */
@@ -191,7 +186,8 @@ static cudaError_t run16(const spmm_plan *plan, const void *B, void *C, cudaStre
         const product p = {s->A, s->repeated, B,         s->d_X,      C,
                            N,    column,      s->stages, s->d_posted, s->d_ticket};
         CUDA_TRY(lane_major_operand_order(&order, stream));
-        CUDA_TRY(LAUNCH[tiles / 2][s->A.shape.even](p, stream));
+        CUDA_TRY(launch_with_pdl(kernel_for(tiles, s->A.shape.even), s->A.shape.blocks, BLOCK,
+                                 shared_layout(p, tiles).total, stream, p));
     }
     return cudaSuccess;
 }

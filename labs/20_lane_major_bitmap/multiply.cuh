@@ -63,24 +63,18 @@ template <int TILES, bool EVEN, class H> struct multiplier {
     const product &p;
     const shared_layout &at;
     unsigned char *shared;
-    uint32_t base;  /* address of shared memory */
-    uint32_t table; /* the same, by a shuffle: else it is computed anew for each use */
-    int block;      /* its number: see started_block */
-    int worker;     /* the warp's number */
-    bank_reader<EVEN> reader[WARP_STRIPS];
-    sums_exchange<TILES> exchange;
-    float sum[WARP_STRIPS][TILES][4];
-
-    __device__ multiplier(const product &p, const shared_layout &at, unsigned char *shared,
-                          int block, int worker)
-        : p(p), at(at), shared(shared), base(shared_address(shared)),
-          table(__shfl_sync(FULL_MASK, base, 0)), block(block), worker(worker),
-          exchange((mbarrier *)(shared + at.given), (mbarrier *)(shared + at.taken),
-                   (float4 *)(shared + at.sums), worker % sets_of(p), worker / sets_of(p),
-                   p.A.shape.ways),
-          sum{}
-    {
-    }
+    int block;  /* its number: see started_block */
+    int worker; /* the warp's number */
+    uint32_t base = shared_address(shared);
+    uint32_t table = __shfl_sync(FULL_MASK, base, 0); /* else it is computed anew for each use */
+    sums_exchange<TILES> exchange = {(mbarrier *)(shared + at.given),
+                                     (mbarrier *)(shared + at.taken),
+                                     (float4 *)(shared + at.sums),
+                                     worker % sets_of(p),
+                                     worker / sets_of(p),
+                                     p.A.shape.ways};
+    bank_reader<EVEN> reader[WARP_STRIPS] = {};
+    float sum[WARP_STRIPS][TILES][4] = {};
 
     /* Multiplies the step at address `stage`. */
     __device__ __forceinline__ void multiply(uint32_t stage, int quads)
