@@ -1,0 +1,67 @@
+/*
+ * run.c - apps/llm_decode under the instruments: steps and passes with all kernels of the app and of the labs it names.
+ * Nothing may be read that is not written, nothing outside of arrays, and nothing in a race.
+ */
+#include "apps/llm_decode/check.h"
+#include "harness/instruments.h"
+#include "tests/tap.h"
+
+static const llm_shape SMALL = {"small", 1, 256, 50, 64};
+
+/* Enough positions for a head's blocks to share them, where there are few heads. */
+static enum status decode(enum kernel_kind kind, int tokens, int capacity, error_text *error)
+{
+    const decoder_settings s = {.shape = &SMALL,
+                                .sparsity = 0.6,
+                                .kind = kind,
+                                .sequences = 2,
+                                .tokens = tokens,
+                                .capacity = capacity,
+                                .prompt = 2,
+                                .seed = 1,
+                                .by_column = kind == KERNEL_DENSE,
+                                .early = true};
+    decoder d;
+    verdict v;
+    enum status status = decoder_create(&s, &d, error);
+    if (status != STATUS_OK) return status;
+    status = check_decoder(&d, 3, NULL, &v, error);
+    decoder_destroy(&d);
+    return status;
+}
+
+static void test_decoder(const instruments *all, enum kernel_kind kind, int tokens, int capacity)
+{
+    const finding *found;
+    error_text error = {""};
+    all->forget_names();
+    all->reset();
+    all->begin(false, NULL);
+    const enum status status = decode(kind, tokens, capacity, &error);
+    all->end();
+    const size_t count = all->findings(&found);
+    for (size_t i = 0; i < count; i++)
+        tap_note("%s: %s, at %s in %s", found[i].kind, found[i].text, found[i].where,
+                 found[i].kernel);
+    tap_ok(status == STATUS_OK && count == 0, "%s, %d tokens a pass: %s", kernel_name(kind), tokens,
+           status != STATUS_OK ? error.text
+           : count             ? "see above"
+                               : "nothing found");
+}
+
+int main(void)
+{
+    const instrument_settings settings = {
+        .which = INSTRUMENT_MEMCHECK | INSTRUMENT_RACECHECK, .model = "h200", .sample = 1};
+    error_text error;
+    const instruments *all = instruments_here();
+    if (!all || all->open(&settings, &error) != STATUS_OK) {
+        printf("Bail out! no instruments\n");
+        return 1;
+    }
+    test_decoder(all, KERNEL_DENSE, 1, 256);
+    test_decoder(all, KERNEL_BITMAP, 1, 10);
+    test_decoder(all, KERNEL_LANE_MAJOR, 1, 10);
+    test_decoder(all, KERNEL_DENSE, 3, 10);
+    return tap_done();
+}
