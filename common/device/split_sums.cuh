@@ -5,6 +5,7 @@
 #ifndef DEVICE_SPLIT_SUMS_CUH
 #define DEVICE_SPLIT_SUMS_CUH
 
+#include "device/epilogue.cuh"
 #include "device/half.cuh"
 #include "device/vec.cuh"
 
@@ -21,6 +22,7 @@ struct split_sums {
 template <class H> struct dense_result {
     H *C;
     int rows, N;
+    row_epilogue epilogue; /* of whole sums */
 };
 
 /* Returns the columns of C that a block computes: 8, 16, 32 or 64. */
@@ -50,8 +52,8 @@ inline int choose_splits(int across)
     return best;
 }
 
-/* Stores a lane's sums, the first of which is of (row, column) in the layout of mma.cuh: to C, rounded, or
- * in fp32 to its split. */
+/* Stores a lane's sums, the first of which is of (row, column) in the layout of mma.cuh: to C, finished and
+ * rounded, or in fp32 to its split. */
 template <int TILE_N, class H>
 static __device__ void store_tile(const split_sums &to, const dense_result<H> &out, int split,
                                   int row, int column, const float (&sum)[TILE_N / 8][4])
@@ -59,10 +61,11 @@ static __device__ void store_tile(const split_sums &to, const dense_result<H> &o
 #pragma unroll
     for (int i = 0; i < TILE_N / 4; i++) {
         const int r = row + i % 2 * 8, c = column + i / 2 * 8;
-        const float two[2] = {sum[i / 2][i % 2 * 2], sum[i / 2][i % 2 * 2 + 1]};
+        float two[2] = {sum[i / 2][i % 2 * 2], sum[i / 2][i % 2 * 2 + 1]};
         if (to.d_sum) {
             store_vector(&to.d_sum[(split * to.rows + r) * to.pitch + c], two);
         } else if (r < out.rows) {
+            apply_epilogue(out.epilogue, r, two);
             for (int e = 0; e < 2 && c + e < out.N; e++)
                 out.C[(size_t)r * out.N + c + e] = narrow<H>(two[e]);
         }

@@ -153,7 +153,7 @@ static cudaError_t run16(const spmm_plan *plan, const void *B, void *C, cudaStre
     product<H> p = {
         .A = s->A,
         .B = {.B = (const H *)B, .N = N, .per_copy = dense_per_copy(N), .used = s->d_used},
-        .C = {.C = (H *)C, .rows = plan->A.rows, .N = N},
+        .C = {.C = (H *)C, .rows = plan->A.rows, .N = N, .epilogue = plan->epilogue},
         .sums = s->sums};
     return p.C.rows ? LAUNCH[(tile > 8) + (tile > 16) + (tile > 32)](p, stream) : cudaSuccess;
 }
@@ -228,6 +228,7 @@ constexpr tunable SPLIT = {
                  .tunables = {SPLIT}},                                                \
         .prepare = prepare,                                                           \
         .run16 = run16<number>,                                                       \
+        .applies_epilogue = true,                                                     \
         .update_values = update_values,                                               \
         .format_bytes = format_bytes,                                                 \
         .release = release,                                                           \

@@ -8,6 +8,7 @@
 #ifndef LAB20_FETCH_CUH
 #define LAB20_FETCH_CUH
 
+#include "device/epilogue.cuh"
 #include "device/mbarrier.cuh"
 #include "device/pdl.cuh"
 #include "formats/lane_major_decode.cuh"
@@ -26,9 +27,10 @@ struct product {
     const uint4 *X; /* B in another order (lane_major_operand.cuh) */
     void *C;
     int N, column;
-    int stages;       /* steps that are there or on their way */
-    float *posted;    /* sums of strips that several blocks share: see finish.cuh */
-    unsigned *ticket; /* the CPU backend's, see started_block; 0 after a run that ended */
+    int stages;            /* steps that are there or on their way */
+    float *posted;         /* sums of strips that several blocks share: see finish.cuh */
+    row_epilogue epilogue; /* of each row's sums, when they are complete */
+    unsigned *ticket;      /* the CPU backend's, see started_block; 0 after a run that ended */
 };
 
 /* Sums of a slot: four a tile and lane. */
@@ -68,7 +70,6 @@ template <int TILES> struct stage_filler {
     uint32_t row; /* where the step begins */
     ring_turn turn = {0, 1};
 
-    __device__ bool is_done() const { return step.left == 0; }
     __device__ unsigned char *stage() const
     {
         return shared + at.stages + turn.number * at.stage_bytes;
@@ -110,14 +111,14 @@ static __device__ void keep_fetching(const product &p, const shared_layout &at,
     int i = 0;
     pdl_wait();
 #pragma unroll 1
-    for (; i < p.stages && !ahead.is_done(); ahead.advance(rows[i++])) {
+    for (; i < p.stages && ahead.step.left > 0; ahead.advance(rows[i++])) {
         if (i > 0) ahead.fetch_A(rows[i]);
         ahead.fetch_X();
     }
     const uint32_t *end = p.A.begin + (size_t)block * p.A.steps + i + 1;
     /* Fetches all steps that are left, each as soon as its stage is empty; *end is its last row. */
 #pragma unroll 1
-    while (!ahead.is_done()) {
+    while (ahead.step.left > 0) {
         const uint32_t n = *end++ - ahead.row; /* on its way while the stage is waited for */
         mbarrier_wait(ahead.empty(), ahead.turn.parity);
         ahead.fetch_A(n);

@@ -18,10 +18,10 @@ static __device__ __noinline__ void store_two_slowly(const product &p, int row, 
                                                      float y)
 {
     const row_major<H> B = {(const H *)p.B, p.N};
-    const float sum[2] = {x, y};
     for (int i = 0; i < 2 && column + i < p.N; i++) {
-        const float more = repeated_products(p.repeated, B, row, column + i);
-        ((H *)p.C)[(size_t)row * p.N + column + i] = narrow<H>(sum[i] + more);
+        float all[] = {(i ? y : x) + repeated_products(p.repeated, B, row, column + i)};
+        apply_epilogue(p.epilogue, row, all);
+        ((H *)p.C)[(size_t)row * p.N + column + i] = narrow<H>(all[0]);
     }
 }
 
@@ -37,12 +37,13 @@ static __device__ __forceinline__ void store_strip(const product &p, int row,
 #pragma unroll
         for (int lower = 0; lower < 2; lower++) {
             const int r = row + 8 * lower, c = p.column + 8 * n + lane_id() % 4 * 2;
-            const float x = sum[n][2 * lower], y = sum[n][2 * lower + 1];
+            float x[] = {sum[n][2 * lower], sum[n][2 * lower + 1]};
             if (r >= p.A.rows || c >= p.N) continue;
             if (slow) {
-                store_two_slowly<H>(p, r, c, x, y);
+                store_two_slowly<H>(p, r, c, x[0], x[1]);
             } else {
-                const H two[2] = {narrow<H>(x), narrow<H>(y)};
+                apply_epilogue(p.epilogue, r, x);
+                const H two[2] = {narrow<H>(x[0]), narrow<H>(x[1])};
                 store_vector((H *)p.C + (size_t)r * p.N + c, two);
             }
         }

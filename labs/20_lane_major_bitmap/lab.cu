@@ -178,13 +178,15 @@ static cudaError_t run16(const spmm_plan *plan, const void *B, void *C, cudaStre
 {
     const lane_major_state *s = (const lane_major_state *)plan->state;
     const int N = plan->N, tiles = tiles_of(N), quads = s->A.quads * s->A.shape.ways;
-    if (s->A.shape.blocks == 0) /* nothing to multiply */
-        return cudaMemsetAsync(C, 0, (size_t)plan->A.rows * N * sizeof(__half), stream);
+    if (s->A.shape.blocks == 0) { /* nothing to multiply */
+        CUDA_TRY(cudaMemsetAsync(C, 0, (size_t)plan->A.rows * N * sizeof(__half), stream));
+        return epilogue_run(&plan->epilogue, CUDA_R_16F, plan->A.rows, N, C, stream);
+    }
     for (int column = 0; column < N; column += 8 * tiles) {
         const x_order<__half> order = {
             (const __half *)B, s->d_used, plan->A.cols, N, column, s->d_X, quads, tiles};
-        const product p = {s->A, s->repeated, B,         s->d_X,      C,
-                           N,    column,      s->stages, s->d_posted, s->d_ticket};
+        const product p = {s->A,   s->repeated, B,           s->d_X,         C,          N,
+                           column, s->stages,   s->d_posted, plan->epilogue, s->d_ticket};
         CUDA_TRY(lane_major_operand_order(&order, stream));
         CUDA_TRY(launch_with_pdl(kernel_for(tiles, s->A.shape.even), s->A.shape.blocks, BLOCK,
                                  shared_layout(p, tiles).total, stream, p));
@@ -222,6 +224,7 @@ static spmm_contender lane_major_fp16 = {
     .choose = choose,
     .prepare = prepare,
     .run16 = run16,
+    .applies_epilogue = true,
     .update_values = update_values,
     .format_bytes = format_bytes,
     .release = release,
