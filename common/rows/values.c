@@ -177,6 +177,44 @@ static void crossover(study *s)
     fprintf(out, "%s\n", found ? text("%.0f %%", from_here) : "nowhere");
 }
 
+/* Whether a row has all of "model=13B,batch=16". */
+static bool has_all(row_of r, const char *conditions)
+{
+    size_t count;
+    char **list = parts_of(text("%s", conditions), ',', &count);
+    for (size_t i = 0; i < count; i++) {
+        char *value = strchr(list[i], '=');
+        if (!value) refuse(STATUS_USAGE, "'%s' is no COLUMN=VALUE", list[i]);
+        *value++ = '\0';
+        if (strcmp(get(r, list[i]), value)) return false;
+    }
+    return true;
+}
+
+/* The number in option `column` of the one row that has all of the conditions. */
+static double cell_of(study *s, const char *conditions)
+{
+    const char *found = NULL;
+    for (int f = 0; f < s->files; f++)
+        for (long row = 0; row < s->file[f]->count; row++) {
+            const row_of r = {s->file[f], row};
+            if (!has_all(r, conditions)) continue;
+            if (found) refuse(STATUS_DATASET, "two rows with %s", conditions);
+            found = get(r, opt(s, "column"));
+            use_row(s, r);
+        }
+    if (!found || !*found) nothing(s, "%s of %s", opt(s, "column"), conditions);
+    return strtod(found, NULL);
+}
+
+/* A number of an application's rows. Options: column; row (COLUMN=VALUE, several with commas between); over, a row in
+ * the same words, by whose number it is divided. */
+static void cell(study *s)
+{
+    const double x = cell_of(s, opt(s, "row"));
+    fprintf(out, "%.2f\n", *opt(s, "over") ? x / cell_of(s, opt(s, "over")) : x);
+}
+
 /* The number of cases in which a product takes at most `factor` times the gather limit, as the harness has it in
  * the column gather_share (common/results/bound.h). Options: of, factor. */
 static void gather(study *s)
@@ -256,19 +294,6 @@ static void share(study *s)
     fprintf(out, "%ld of %ld\n", found, all);
 }
 
-/* A number from a summary with a column "name". Options: row (a name), column. */
-static void cell_value(study *s)
-{
-    for (int f = 0; f < s->files; f++)
-        for (long row = 0; row < s->file[f]->count; row++) {
-            const row_of at = {s->file[f], row};
-            if (strcmp(get(at, "name"), opt(s, "row")) != 0) continue;
-            fprintf(out, "%.2f\n", strtod(get(at, opt(s, "column")), NULL));
-            return;
-        }
-    nothing(s, "%s", opt(s, "row"));
-}
-
 /* A time in us. Options: of, only and N so that they leave one problem. */
 static void time_value(study *s)
 {
@@ -280,7 +305,7 @@ static void time_value(study *s)
 const calculation VALUES[] = {
     {"beside", "of op over other stat need", true, beside},
     {"bound", "of", true, bound},
-    {"cell", "row column", false, cell_value},
+    {"cell", "column row over", false, cell},
     {"chosen", "of among stat", true, chosen},
     {"crossover", "of over", true, crossover},
     {"gather", "of factor", true, gather},

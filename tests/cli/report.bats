@@ -228,21 +228,21 @@ $marker"
 @test "a number of a summary stands under the name of its row; an app measures its own" {
     printf 'name,least\none,1.5\ntwo,2.25\n' >"$rows/apps-mobilenet-ratios.csv"
     report <<'END'
-a {{value cell row=two column=least apps-mobilenet-ratios.csv}} b
+a {{value cell row=name=two column=least apps-mobilenet-ratios.csv}} b
 END
     [ "$status" -eq 0 ]
     grep -qxF 'a 2.25 b' "$page/report.md"
     report <<'END'
-a {{value cell row=three column=least apps-mobilenet-ratios.csv}} b
+a {{value cell row=name=three column=least apps-mobilenet-ratios.csv}} b
 END
     [ "$status" -eq 3 ]
     grep -qxF 'a **not measured** b' "$page/report.md"
     rm "$rows/apps-mobilenet-ratios.csv"
     report <<'END'
-{{value cell row=two column=least apps-mobilenet-ratios.csv}}
+{{value cell row=name=two column=least apps-mobilenet-ratios.csv}}
 END
     [ "$status" -eq 3 ]
-    [[ $stderr == *"apps/mobilenet/measure measures it"* ]]
+    [[ $stderr == *"make measure-app APP=mobilenet measures it"* ]]
 }
 
 @test "missing rows: the place says which command measures them, status 3, and the rest is made" {

@@ -186,8 +186,8 @@ refused() {
     [ "$(value network over=sparse part=move stat=least)" = 5.00 ]     # 0.04 over 0.008; 0.14 over 0.02 is 7
     [ "$(value network_share part=move stat=most)" = '5.0 %' ]         # 0.02 of 0.4, 0.008 of 0.2
     [ "$(value network_share part=input_gradient)" = '31.0 %' ]        # 27.5 and 35 %, in the geometric mean
-    refused 3 'only 2 of 72 cases; apps/rnn/measure measures them' value network over=dense need=72 "$networks"
-    refused 3 'with move_ms; apps/rnn/measure measures them' value network over=dense part=move "$networks"
+    refused 3 'only 2 of 72 cases; make measure-app APP=rnn measures them' value network over=dense need=72 "$networks"
+    refused 3 'with move_ms; make measure-app APP=rnn measures them' value network over=dense part=move "$networks"
     refused 3 'no column nosuch_ms' value network_share part=nosuch "$networks"
     refused 2 'over=fast: not sparse or dense' value network over=fast "$networks"
 }
@@ -203,7 +203,7 @@ refused() {
     refused 3 'no column colour' table networks by=colour tests/cli/golden/apps-rnn.csv
     refused 3 'no rows of this suite' table networks "$h200/spmm.csv"
     grep -v ,suite, tests/cli/golden/apps-rnn.csv >"$BATS_TEST_TMPDIR/rivals.csv"
-    refused 3 'no rows of networks with times; apps/rnn/measure measures them' table networks "$BATS_TEST_TMPDIR/rivals.csv"
+    refused 3 'no rows of networks with times; make measure-app APP=rnn measures them' table networks "$BATS_TEST_TMPDIR/rivals.csv"
 }
 
 @test "masks by density: where sparse attention meets dense attention, by family and precision" {
