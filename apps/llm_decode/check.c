@@ -74,7 +74,21 @@ static enum status fetch(checker *k, const strided *from, int features, float *t
 
 static float parameter(const checker *k, int layer, enum parameter which, int i)
 {
-    return precision_round(PRECISION_FP16, decoder_parameter(&k->d->settings, layer, which, i));
+    const float x = decoder_parameter(&k->d->settings, layer, which, i);
+    return which == UP_BIAS ? x : precision_round(PRECISION_FP16, x);
+}
+
+static const product *product_at(const checker *k, int layer, enum layer_product which)
+{
+    return &k->d->products[layer * NUM_PRODUCTS + which];
+}
+
+/* Fills to[count] with a whole array: many columns ask for it. */
+static void fill_parameters(const checker *k, int layer, enum parameter which, int count, float *to)
+{
+#pragma omp parallel for
+    for (int i = 0; i < count; i++)
+        to[i] = parameter(k, layer, which, i);
 }
 
 /* ---- products ---------------------------------------------------------------------------------- */
@@ -116,13 +130,22 @@ static void fill_row(const checker *k, const weight_spec *w, int row, int cols, 
                                                       : decoder_embedding(&k->d->settings, row, c));
 }
 
-/* Checks y = W x. Vendors may round sums to fp16 where they split rows (baselines/sums_rounded.h), if y is fp16. */
+/* What an epilogue makes of an exact sum, and of its bound: a sum in fp32 more. ReLU enlarges no error. */
+static void finish(const checker *k, int layer, int row, double *sum, double *bound)
+{
+    const double bias = parameter(k, layer, UP_BIAS, row);
+    *bound += U * (fabs(*sum) + *bound + fabs(bias));
+    *sum = fmax(*sum + bias, 0);
+}
+
+/* Checks y = W x, and what an epilogue makes of it. Vendors may round sums to fp16 where they split rows (baselines/sums_rounded.h), if y is fp16. */
 static enum status check_product(checker *k, int layer, enum part part, const weight_spec *w,
                                  int rows, int cols, const float *x, const float *y, size_t y_pitch,
                                  error_text *error)
 {
     const int count = sampled_rows(rows, cols);
     const bool vendor = w && k->d->settings.kind == KERNEL_DENSE;
+    const bool finished = part == PART_UP && product_finishes(product_at(k, layer, PRODUCT_UP));
     double *const found = malloc(2 * (size_t)count * k->columns * sizeof *found);
     bool made = found != NULL;
 #pragma omp parallel for schedule(dynamic) reduction(&& : made)
@@ -133,10 +156,12 @@ static enum status check_product(checker *k, int layer, enum part part, const we
         fill_row(k, w, sampled_row(rows, count, i, layer), cols, weight);
         for (int c = 0; c < k->columns; c++) {
             const product_sum s = row_times(weight, x + (size_t)c * cols, cols);
-            const double bound = rounding_bound(&s) * (vendor ? FP16_SUMS_ROUNDED : 1);
             double *const place = found + 2 * ((size_t)i * k->columns + c);
             place[0] = s.result;
-            place[1] = w ? rounding_stored(PRECISION_FP16, s.result, bound) : bound;
+            place[1] = rounding_bound(&s) * (vendor ? FP16_SUMS_ROUNDED : 1);
+            if (finished)
+                finish(k, layer, sampled_row(rows, count, i, layer), &place[0], &place[1]);
+            if (w) place[1] = rounding_stored(PRECISION_FP16, place[0], place[1]);
         }
         free(weight);
     }
@@ -206,7 +231,8 @@ static enum status check_embed(checker *k, error_text *error)
  * The variance, a mean of squares: off by 2 mean(|x - mean| e) + mean(e^2) + u (d + 2) mean((|x - mean| + e)^2). If that is
  * a share t of variance + epsilon, up to a tenth, the inverse of its root is off by 0.6 t + 4 u of itself: sum, root and
  * division round. Two products and a sum follow, and the rounding to fp16. */
-static enum status check_normed(checker *k, int layer, bool second, int c, error_text *error)
+static enum status check_normed(checker *k, int layer, const float *gains, const float *shifts,
+                                int c, error_text *error)
 {
     const int h = k->d->settings.shape->hidden;
     const float *const x = k->x + (size_t)c * h;
@@ -225,8 +251,7 @@ static enum status check_normed(checker *k, int layer, bool second, int c, error
     const double under = variance + (double)NORM_EPSILON, t = off / under, scale = 1 / sqrt(under);
     const double scale_off = t <= 0.1 ? 0.6 * t + 4 * U : NAN;
     for (int f = 0; f < h; f++) {
-        const double gain = parameter(k, layer, second ? SECOND_GAIN : FIRST_GAIN, f);
-        const double shift = parameter(k, layer, second ? SECOND_SHIFT : FIRST_SHIFT, f);
+        const double gain = gains[f], shift = shifts[f];
         const double y = x[f] - mean, e = U * fabs(y) + mean_off, product = y * scale * gain;
         const double bound = fabs(product) * scale_off + fabs(scale * gain) * e * (1 + scale_off) +
                              U * 4 * (fabs(product) + fabs(shift));
@@ -236,32 +261,49 @@ static enum status check_normed(checker *k, int layer, bool second, int c, error
     return STATUS_OK;
 }
 
-/* x, to which the update before and its bias are added: two sums in fp32, then fp16. Which norm it is, the update tells:
- * of the layer's output product, of the last layer's second product, or none. */
-static enum status check_norm(checker *k, int layer, bool second, error_text *error)
+/* x, to which the update before and its bias are added: two sums in fp32, then fp16. */
+static enum status check_sum(checker *k, int layer, bool adds, const float *before,
+                             const float *bias, error_text *error)
+{
+    const size_t h = k->d->settings.shape->hidden, count = k->columns * h;
+    for (size_t i = 0; i < count; i++) {
+        const double update = adds ? k->update[i] : 0, b = adds ? bias[i % h] : 0;
+        const double size = fabs((double)before[i]) + fabs(update) + fabs(b);
+        const double want = before[i] + update + b;
+        TRY(judge(k, layer, PART_NORM, (int)(i % h), (int)(i / h), k->x[i], want,
+                  adds ? rounding_stored(PRECISION_FP16, want, 2 * U * size) : 0, error));
+    }
+    return STATUS_OK;
+}
+
+/* room: for x as it was, and three arrays of parameters. The update before is that of the layer's output product, of the
+ * last layer's second product, or there is none. */
+static enum status check_norm_in(checker *k, int layer, bool second, float *room, error_text *error)
 {
     const int h = k->d->settings.shape->hidden;
-    const size_t count = (size_t)k->columns * h;
     const bool adds = second || layer > 0;
-    float *const before = malloc(count * sizeof *before);
-    enum status status = before ? STATUS_OK : fail(error, STATUS_MEMORY, "no memory for a check");
-    if (before) memcpy(before, k->x, count * sizeof *before);
-    if (status == STATUS_OK) status = fetch(k, &k->d->x, h, k->x, error);
-    for (size_t i = 0; i < count && status == STATUS_OK; i++) {
-        const int f = (int)(i % h), c = (int)(i / h);
-        const double update = adds ? k->update[i] : 0;
-        const double bias = !adds    ? 0
-                            : second ? parameter(k, layer, OUT_BIAS, f)
-                                     : parameter(k, layer - 1, DOWN_BIAS, f);
-        const double size = fabs((double)before[i]) + fabs(update) + fabs(bias);
-        const double want = before[i] + update + bias;
-        status = judge(k, layer, PART_NORM, f, c, k->x[i], want,
-                       adds ? rounding_stored(PRECISION_FP16, want, 2 * U * size) : 0, error);
-    }
-    free(before);
-    if (status == STATUS_OK) status = fetch(k, &k->d->normed, h, k->normed, error);
-    for (int c = 0; c < k->columns && status == STATUS_OK; c++)
-        status = check_normed(k, layer, second, c, error);
+    float *const bias = room, *const gains = bias + h, *const shifts = gains + h;
+    float *const before = shifts + h;
+    memcpy(before, k->x, (size_t)k->columns * h * sizeof *before);
+    if (adds)
+        fill_parameters(k, second ? layer : layer - 1, second ? OUT_BIAS : DOWN_BIAS, h, bias);
+    fill_parameters(k, layer, second ? SECOND_GAIN : FIRST_GAIN, h, gains);
+    fill_parameters(k, layer, second ? SECOND_SHIFT : FIRST_SHIFT, h, shifts);
+    TRY(fetch(k, &k->d->x, h, k->x, error));
+    TRY(check_sum(k, layer, adds, before, bias, error));
+    TRY(fetch(k, &k->d->normed, h, k->normed, error));
+    for (int c = 0; c < k->columns; c++)
+        TRY(check_normed(k, layer, gains, shifts, c, error));
+    return STATUS_OK;
+}
+
+static enum status check_norm(checker *k, int layer, bool second, error_text *error)
+{
+    const size_t h = k->d->settings.shape->hidden;
+    float *const room = malloc((k->columns + 3) * h * sizeof *room);
+    const enum status status = room ? check_norm_in(k, layer, second, room, error)
+                                    : fail(error, STATUS_MEMORY, "no memory for a check");
+    free(room);
     return status;
 }
 
@@ -270,14 +312,14 @@ static enum status check_relu(checker *k, int layer, error_text *error)
 {
     const int features = shape_rows(k->d->settings.shape, PRODUCT_UP);
     const size_t count = (size_t)k->columns * features;
-    float *const before = malloc(count * sizeof *before);
-    enum status status = before ? STATUS_OK : fail(error, STATUS_MEMORY, "no memory for a check");
-    if (before) memcpy(before, k->up, count * sizeof *before);
-    if (status == STATUS_OK) status = fetch(k, &k->d->up, features, k->up, error);
+    float *const before = malloc((count + features) * sizeof *before), *const bias = before + count;
+    if (!before) return fail(error, STATUS_MEMORY, "no memory for a check");
+    memcpy(before, k->up, count * sizeof *before);
+    fill_parameters(k, layer, UP_BIAS, features, bias);
+    enum status status = fetch(k, &k->d->up, features, k->up, error);
     for (size_t i = 0; i < count && status == STATUS_OK; i++) {
         const int f = (int)(i % features);
-        const double sum = (double)before[i] + parameter(k, layer, UP_BIAS, f);
-        const double want = sum > 0 ? sum : 0;
+        const double sum = (double)before[i] + bias[f], want = sum > 0 ? sum : 0;
         status = judge(k, layer, PART_RELU, f, (int)(i / features), k->up[i], want,
                        rounding_stored(PRECISION_FP16, want, U * fabs(sum)), error);
     }

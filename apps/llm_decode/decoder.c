@@ -139,7 +139,8 @@ void decoder_count(const decoder_settings *s, memory_count *count)
     }
     count->bytes[MEMORY_WORKSPACE] += CUBLAS_BYTES;
     count->bytes[MEMORY_EMBEDDING] = HALF * h * (shape_padded(s->shape) + s->shape->positions);
-    count->bytes[MEMORY_PARAMETERS] = HALF * h * NUM_PARAMETERS * (L + 1);
+    count->bytes[MEMORY_PARAMETERS] =
+        HALF * h * NUM_PARAMETERS * (L + 1) + sizeof(float) * 4 * h * L;
     count->bytes[MEMORY_CACHE] = 2.0 * HALF * (double)cache_numbers(s);
     count->bytes[MEMORY_ACTIVATIONS] =
         C * (HALF * h * NUM_ROOMS + sizeof(float) * shape_padded(s->shape)) +
@@ -155,11 +156,11 @@ double memory_sum(const memory_count *count)
     return sum;
 }
 
-/* Weights are made before anything else is there. */
+/* Weights are made before cache and activations are there. */
 double memory_peak(const memory_count *count)
 {
-    const double made = count->bytes[MEMORY_WEIGHTS] + count->bytes[MEMORY_WORKSPACE];
-    return fmax(made + count->making, memory_sum(count));
+    const double later = count->bytes[MEMORY_CACHE] + count->bytes[MEMORY_ACTIVATIONS];
+    return memory_sum(count) + fmax(count->making - later, 0);
 }
 
 static const double GIB = 1024.0 * 1024 * 1024;
@@ -182,6 +183,18 @@ static enum status check_memory(const decoder_settings *s, error_text *error)
 
 /* ---- making ------------------------------------------------------------------------------------ */
 
+static float *up_bias(const decoder *d, int layer)
+{
+    return d->d_up_bias + (size_t)layer * shape_rows(d->settings.shape, PRODUCT_UP);
+}
+
+/* Of the first product of the feed-forward layer alone: other biases are added where their sums are read, at no cost. */
+static row_epilogue epilogue_of(const decoder *d, int layer, enum layer_product which)
+{
+    if (which != PRODUCT_UP || !d->settings.fused) return (row_epilogue){NULL, false};
+    return (row_epilogue){up_bias(d, layer), true};
+}
+
 static enum status make_products(decoder *d, const csr_scratch *scratch, error_text *error)
 {
     const decoder_settings *s = &d->settings;
@@ -189,8 +202,9 @@ static enum status make_products(decoder *d, const csr_scratch *scratch, error_t
         progress_show(l, s->shape->layers, "making weights");
         for (int i = 0; i < NUM_PRODUCTS; i++) {
             const weight_spec w = decoder_weights(s, l, (enum layer_product)i);
-            const cudaError_t made = product_create(&w, s->kind, columns(s), scratch,
-                                                    &d->products[l * NUM_PRODUCTS + i]);
+            const cudaError_t made =
+                product_create(&w, s->kind, columns(s), epilogue_of(d, l, (enum layer_product)i),
+                               scratch, &d->products[l * NUM_PRODUCTS + i]);
             if (made == cudaErrorNotSupported)
                 return fail(error, STATUS_SKIPPED, "%s: no such kernel on this device",
                             kernel_name(s->kind));
@@ -241,6 +255,11 @@ static enum status make_parameters(decoder *d, error_text *error)
     const decoder_settings *s = &d->settings;
     const int64_t h = s->shape->hidden, rows = shape_padded(s->shape);
     const size_t layers = (size_t)s->shape->layers + 1;
+    const int64_t up = shape_rows(s->shape, PRODUCT_UP);
+    TRY_CUDA(cudaMalloc((void **)&d->d_up_bias, (layers - 1) * up * sizeof(float)));
+    for (int l = 0; l < s->shape->layers; l++)
+        TRY_CUDA(weights_make_bias(layer_seed(s, l, NUM_PRODUCTS + UP_BIAS), up, 0, SPREAD,
+                                   up_bias(d, l)));
     TRY_CUDA(cudaMalloc(&d->d_embedding, HALF * rows * h));
     TRY_CUDA(cudaMalloc(&d->d_positions, HALF * s->shape->positions * h));
     TRY_CUDA(cudaMalloc(&d->d_parameters, HALF * layers * NUM_PARAMETERS * h));
@@ -349,8 +368,8 @@ enum status decoder_create(const decoder_settings *s, decoder *d, error_text *er
 {
     *d = (decoder){.settings = *s};
     enum status status = check_memory(s, error);
+    if (status == STATUS_OK) status = make_parameters(d, error); /* plans borrow a bias */
     if (status == STATUS_OK) status = make_weights(d, error);
-    if (status == STATUS_OK) status = make_parameters(d, error);
     if (status == STATUS_OK) status = make_cache(d, error);
     if (status == STATUS_OK) status = make_tokens(d, error);
     if (status == STATUS_OK) status = make_activations(d, error);
@@ -365,20 +384,10 @@ void decoder_destroy(decoder *d)
     for (int i = 0; d->products && i < d->settings.shape->layers * NUM_PRODUCTS; i++)
         product_destroy(&d->products[i]);
     free(d->products);
-    void *const arrays[] = {d->d_embedding,
-                            d->d_positions,
-                            d->d_parameters,
-                            d->d_K,
-                            d->d_V,
-                            d->d_activations,
-                            d->d_logits,
-                            d->attention.partial,
-                            d->attention.arrived,
-                            d->pass.t,
-                            d->pass.chosen,
-                            d->d_prompt,
-                            d->argmax.best,
-                            d->argmax.arrived};
+    void *const arrays[] = {
+        d->d_up_bias, d->d_embedding,   d->d_positions, d->d_parameters,      d->d_K,
+        d->d_V,       d->d_activations, d->d_logits,    d->attention.partial, d->attention.arrived,
+        d->pass.t,    d->pass.chosen,   d->d_prompt,    d->argmax.best,       d->argmax.arrived};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         cudaFree(arrays[i]);
     if (d->blas) cublasDestroy(d->blas);
@@ -452,8 +461,7 @@ static cudaError_t attend(decoder *d, int layer)
 
 static cudaError_t bias_relu(decoder *d, int layer)
 {
-    const relu_args a = {d->up, parameter_at(d, layer, UP_BIAS),
-                         shape_rows(d->settings.shape, PRODUCT_UP)};
+    const relu_args a = {d->up, up_bias(d, layer), shape_rows(d->settings.shape, PRODUCT_UP)};
     return run_bias_relu(&d->pass, &a);
 }
 
@@ -475,7 +483,8 @@ static enum status layer(walk *k, int l)
     PART(l, PART_OUT, multiply(d, l, PRODUCT_OUT, &d->attended, &d->update));
     PART(l, PART_NORM, norm(d, l, true, parameter_at(d, l, OUT_BIAS)));
     PART(l, PART_UP, multiply(d, l, PRODUCT_UP, &d->normed, &d->up));
-    PART(l, PART_RELU, bias_relu(d, l));
+    if (!product_finishes(&d->products[l * NUM_PRODUCTS + PRODUCT_UP]))
+        PART(l, PART_RELU, bias_relu(d, l));
     PART(l, PART_DOWN, multiply(d, l, PRODUCT_DOWN, &d->up, &d->update));
     return STATUS_OK;
 }

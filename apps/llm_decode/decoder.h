@@ -23,6 +23,7 @@ typedef struct decoder_settings {
     uint64_t seed;
     bool by_column; /* a column's features side by side; dense products only */
     bool early;     /* kernels start before the one before them has ended */
+    bool fused;     /* products apply bias and ReLU where they store, if they can */
 } decoder_settings;
 
 /* Parts of a step. A layer has those from NORM to DOWN, of which NORM comes twice, and once more before the head. */
@@ -33,7 +34,7 @@ enum part {
     PART_ATTENTION,
     PART_OUT,
     PART_UP,
-    PART_RELU, /* bias and ReLU, where the product does not do them */
+    PART_RELU, /* bias and ReLU, where the product has not applied them */
     PART_DOWN,
     PART_HEAD,
     PART_ARGMAX,
@@ -75,7 +76,7 @@ double memory_peak(const memory_count *count);
 enum parameter {
     QKV_BIAS = 0,
     OUT_BIAS = 3,
-    UP_BIAS = 4,
+    UP_BIAS = 4, /* in fp32, in d_up_bias: its rooms are unused */
     DOWN_BIAS = 8,
     FIRST_GAIN = 9,
     FIRST_SHIFT = 10,
@@ -94,6 +95,7 @@ typedef struct decoder {
     pass_columns pass;
     product *products; /* [layers][NUM_PRODUCTS] */
     void *d_embedding, *d_positions, *d_parameters, *d_K, *d_V;
+    float *d_up_bias; /* [layers][4 hidden] */
     strided x, normed, qkv, attended, update, up;
     void *d_activations;
     float *d_logits;
@@ -132,7 +134,7 @@ double decoder_step_bytes(const decoder_settings *s, double weight_bytes, double
 /* The weights of a product before they are made. */
 weight_spec decoder_weights(const decoder_settings *s, int layer, enum layer_product which);
 
-/* Number `index` of an array of small numbers, before it is rounded to fp16. layer = layers: the last norm's gain and
+/* Number `index` of an array of small numbers, before it is rounded to fp16, as all are but UP_BIAS. layer = layers: the last norm's gain and
  * shift, as FIRST_GAIN and FIRST_SHIFT. index < hidden, or a bias's length. */
 float decoder_parameter(const decoder_settings *s, int layer, enum parameter which, int index);
 float decoder_embedding(const decoder_settings *s, int token, int feature);

@@ -130,7 +130,8 @@ static __global__ void __launch_bounds__(RELU_THREADS)
     const int f = (int)(by_column ? i % features : i / columns);
     const int c = (int)(by_column ? i / features : i % columns);
     __half *const y = place(a.own.y, f, c);
-    *y = narrow<__half>(fmaxf(widen(*y) + number(a.own.bias, f), 0));
+    const float sum = widen(*y) + a.own.bias[f];
+    *y = narrow<__half>(sum < 0 ? 0 : sum); /* fmaxf would turn NaN into 0 */
 }
 
 cudaError_t run_bias_relu(const pass_columns *p, const relu_args *a)

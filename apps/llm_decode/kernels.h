@@ -66,10 +66,11 @@ typedef struct norm_args {
 } norm_args;
 cudaError_t run_norm(const pass_columns *p, const norm_args *a);
 
-/* y = max(0, y + bias): the epilogue of a product that has none of its own. */
+/* y = max(0, y + bias), in either layout: behind a product that does not do it itself. The bias is fp32, as epilogues
+ * have it (device/epilogue.h). */
 typedef struct relu_args {
     strided y;
-    const void *bias;
+    const float *bias;
     int features;
 } relu_args;
 cudaError_t run_bias_relu(const pass_columns *p, const relu_args *a);

@@ -23,7 +23,7 @@ static const char *const LAYOUTS[] = {"best", "rows", "columns", NULL};
 static const char *const SWITCH[] = {"on", "off", NULL};
 
 typedef struct wishes {
-    const char *model, *kernel, *layout, *early, *csv, *json, *gpu;
+    const char *model, *kernel, *layout, *early, *fuse, *csv, *json, *gpu;
     double sparsity;
     int batch, prompt, out, passes, kv_test, prefill, runs, seed, device;
     bool memory, formats, check_only, help;
@@ -48,6 +48,7 @@ static enum status read_options(int argc, char **argv, wishes *o, error_text *er
                   .kernel = "all",
                   .layout = "best",
                   .early = "on",
+                  .fuse = "on",
                   .gpu = "NVIDIA H200",
                   .sparsity = 0.6,
                   .batch = 16,
@@ -69,6 +70,8 @@ static enum status read_options(int argc, char **argv, wishes *o, error_text *er
          "of dense products' activations: rows, columns, or the faster one", LAYOUTS},
         {"early", ARGUMENT_TEXT, &o->early, 0, 0, "SWITCH",
          "on: a small kernel starts before the one before it ends", SWITCH},
+        {"fuse", ARGUMENT_TEXT, &o->fuse, 0, 0, "SWITCH",
+         "on: sparse products apply bias and ReLU where they store", SWITCH},
         {"prefill", ARGUMENT_WHOLE, &o->prefill, 1, 2048, "N",
          "also time one pass over a prompt of N tokens, of one sequence", NULL},
         {"passes", ARGUMENT_WHOLE, &o->passes, 1, 64, "N", "steps that are checked", NULL},
@@ -144,7 +147,8 @@ static decoder_settings settings_of(const program *p, enum kernel_kind kind)
                               .prompt = o->prompt,
                               .seed = (uint64_t)o->seed,
                               .by_column = kind == KERNEL_DENSE && strcmp(o->layout, "rows"),
-                              .early = !strcmp(o->early, "on")};
+                              .early = !strcmp(o->early, "on"),
+                              .fused = !strcmp(o->fuse, "on")};
 }
 
 /* ---- memory ------------------------------------------------------------------------------------ */

@@ -51,7 +51,8 @@ static row_stats stats_of(const weight_spec *w)
     return s;
 }
 
-static cudaError_t make_plan(product *p, int columns, const csr_scratch *scratch)
+static cudaError_t make_plan(product *p, int columns, row_epilogue epilogue,
+                             const csr_scratch *scratch)
 {
     const spmm_contender *const c = spmm_find(NAMES[p->kind], PRECISION_FP16);
     if (!c || c->base.min_compute_capability > device_facts_get()->compute_capability)
@@ -66,6 +67,7 @@ static cudaError_t make_plan(product *p, int columns, const csr_scratch *scratch
     p->plan.A.stats = &stats;
     p->plan.N = columns;
     p->plan.contender = c;
+    if (spmm_applies_epilogue(c)) p->plan.epilogue = epilogue;
     spmm_choose(c, &stats, columns, p->plan.tuning);
     CUDA_TRY(
         weights_make_csr(&p->weights, scratch->d_row_ptr, scratch->d_col_idx, scratch->d_values));
@@ -77,21 +79,21 @@ static cudaError_t make_plan(product *p, int columns, const csr_scratch *scratch
     return cudaDeviceSynchronize();
 }
 
-static cudaError_t make(product *p, int columns, const csr_scratch *scratch)
+static cudaError_t make(product *p, int columns, row_epilogue epilogue, const csr_scratch *scratch)
 {
-    if (p->kind != KERNEL_DENSE) return make_plan(p, columns, scratch);
+    if (p->kind != KERNEL_DENSE) return make_plan(p, columns, epilogue, scratch);
     CUDA_TRY(cudaMalloc(&p->d_dense, (size_t)p->weights.rows * p->weights.cols * sizeof(__half)));
     CUDA_TRY(weights_make_dense(&p->weights, p->d_dense));
     return cudaDeviceSynchronize();
 }
 
 cudaError_t product_create(const weight_spec *w, enum kernel_kind kind, int columns,
-                           const csr_scratch *scratch, product *p)
+                           row_epilogue epilogue, const csr_scratch *scratch, product *p)
 {
     *p = product{};
     p->weights = *w;
     p->kind = kind;
-    const cudaError_t error = make(p, columns, scratch);
+    const cudaError_t error = make(p, columns, epilogue, scratch);
     if (error != cudaSuccess) product_destroy(p);
     return error;
 }
@@ -111,6 +113,11 @@ double product_bytes(const product *p)
 }
 
 /* ---- running ----------------------------------------------------------------------------------- */
+
+bool product_finishes(const product *p)
+{
+    return !epilogue_is_none(&p->plan.epilogue);
+}
 
 /* cuBLAS stores by columns. With a column's features side by side y is rows x columns of it, W' transposed; row-major x
  * and y are their transposes there, and y' = x' W'. */
@@ -135,8 +142,7 @@ cudaError_t dense_product(cublasHandle_t blas, const void *W, int rows, int cols
 cudaError_t product_run(const product *p, cublasHandle_t blas, int columns, const strided *x,
                         strided *y, cudaStream_t stream)
 {
-    if (p->kind != KERNEL_DENSE)
-        return p->plan.contender->run16(&p->plan, x->data, y->data, stream);
+    if (p->kind != KERNEL_DENSE) return spmm_run(&p->plan, x->data, y->data, stream);
     CUBLAS_TRY(cublasSetStream(blas, stream));
     return dense_product(blas, p->d_dense, p->weights.rows, p->weights.cols, columns, x, y->data,
                          y->feature, CUDA_R_16F);

@@ -40,14 +40,18 @@ typedef struct csr_scratch {
 cudaError_t scratch_create(int most_rows, int64_t most_nonzeros, csr_scratch *s);
 void scratch_destroy(csr_scratch *s);
 
-/* Makes the weights and the plan for so many columns. cudaErrorNotSupported: this program, or the device, has no such
- * kernel. On error p is all zero. Waits for the device. */
+/* Makes the weights and the plan for so many columns. `epilogue`, whose bias is borrowed, is applied by the plan if its
+ * kernel can: see product_finishes. cudaErrorNotSupported: this program, or the device, has no such kernel. On error p is
+ * all zero. Waits for the device. */
 cudaError_t product_create(const weight_spec *w, enum kernel_kind kind, int columns,
-                           const csr_scratch *scratch, product *p);
+                           row_epilogue epilogue, const csr_scratch *scratch, product *p);
 void product_destroy(product *p);
 
 /* Bytes of the weights as the kernel reads them, all of them in every run. */
 double product_bytes(const product *p);
+
+/* Whether product_run applies an epilogue; else it is the caller's. */
+bool product_finishes(const product *p);
 
 /* Enqueues y = W x. The labs' kernels want both row-major: feature = columns, column = 1. Dense ones take either layout,
  * feature = 1 being the other, of both alike; `blas` is set to the stream. */

@@ -186,6 +186,7 @@ static void add_settings(cells *all, const device_info *device, const result *r)
     add_number(all, "out", s->capacity - s->prompt);
     add_text(all, "layout", layout_name(r));
     add_text(all, "early", s->early ? "on" : "off");
+    add_text(all, "fused", s->fused && s->kind != KERNEL_DENSE ? "on" : "off");
     add_text(all, "backend", device_backend());
     add_text(all, "device", device->name);
     add_text(all, "driver", device->driver);
@@ -206,10 +207,12 @@ static void add_results(cells *all, const result *r)
         snprintf(part_names[i], sizeof part_names[i], "%s_ms", step_part_name((enum part)i));
         add_number(all, part_names[i], r->times.part_ms[i]);
     }
+    add_number(all, "step_over_parts", r->times.step_ms / times_sum(&r->times));
     add_number(all, "bound_ms", r->bound_ms);
     add_number(all, "prefill", r->prefill);
     add_number(all, "prefill_ms", r->times.pass_ms);
     add_number(all, "weight_bytes", r->weight_bytes);
+    add_number(all, "weights_over_count", r->weight_bytes / r->count.bytes[MEMORY_WEIGHTS]);
     for (int i = 0; i < NUM_MEMORY; i++) {
         snprintf(memory_names[i], sizeof memory_names[i], "count_%s",
                  memory_name((enum memory_use)i));

@@ -56,20 +56,31 @@ cudaError_t weights_make_dense(const weight_spec *w, void *d_dense)
     return cudaGetLastError();
 }
 
+template <class T>
 static __global__ void __launch_bounds__(BLOCK)
-    parameters_kernel(uint64_t seed, int64_t count, float centre, float spread, __half *to)
+    parameters_kernel(uint64_t seed, int64_t count, float centre, float spread, T *to)
 {
     for (int64_t i = (int64_t)blockIdx.x * BLOCK + threadIdx.x; i < count;
          i += (int64_t)gridDim.x * BLOCK)
-        to[i] = narrow<__half>(weights_parameter(seed, (uint64_t)i, centre, spread));
+        to[i] = narrow<T>(weights_parameter(seed, (uint64_t)i, centre, spread));
+}
+
+template <class T>
+static cudaError_t make_parameters(uint64_t seed, int64_t count, float centre, float spread, T *to)
+{
+    constexpr int64_t MOST_BLOCKS = 4096;
+    const unsigned blocks = (unsigned)min((count + BLOCK - 1) / BLOCK, MOST_BLOCKS);
+    parameters_kernel<T><<<blocks, BLOCK>>>(seed, count, centre, spread, to);
+    return cudaGetLastError();
 }
 
 cudaError_t weights_make_parameters(uint64_t seed, int64_t count, float centre, float spread,
                                     void *d)
 {
-    constexpr int64_t MOST_BLOCKS = 4096;
-    const int64_t blocks = (count + BLOCK - 1) / BLOCK;
-    parameters_kernel<<<(unsigned)(blocks < MOST_BLOCKS ? blocks : MOST_BLOCKS), BLOCK>>>(
-        seed, count, centre, spread, (__half *)d);
-    return cudaGetLastError();
+    return make_parameters(seed, count, centre, spread, (__half *)d);
+}
+
+cudaError_t weights_make_bias(uint64_t seed, int64_t count, float centre, float spread, float *d)
+{
+    return make_parameters(seed, count, centre, spread, d);
 }

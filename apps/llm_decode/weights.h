@@ -89,6 +89,9 @@ cudaError_t weights_make_dense(const weight_spec *w, void *d_dense);
 cudaError_t weights_make_parameters(uint64_t seed, int64_t count, float centre, float spread,
                                     void *d);
 
+/* The same in fp32, without rounding: a bias for epilogues. */
+cudaError_t weights_make_bias(uint64_t seed, int64_t count, float centre, float spread, float *d);
+
 #ifdef __cplusplus
 }
 #endif

@@ -20,7 +20,8 @@ static enum status decode(enum kernel_kind kind, int tokens, int capacity, error
                                 .prompt = 2,
                                 .seed = 1,
                                 .by_column = kind == KERNEL_DENSE,
-                                .early = true};
+                                .early = true,
+                                .fused = true};
     decoder d;
     verdict v;
     enum status status = decoder_create(&s, &d, error);

@@ -23,7 +23,8 @@ static decoder_settings settings(enum kernel_kind kind, int sequences, int token
                               .capacity = 8,
                               .prompt = 4,
                               .seed = 5,
-                              .early = true};
+                              .early = true,
+                              .fused = tokens == 1};
 }
 
 /* ---- weights ----------------------------------------------------------------------------------- */
@@ -98,7 +99,8 @@ static void test_count(int rows, int cols, double sparsity, enum kernel_kind kin
     csr_scratch s;
     product p;
     scratch_create(rows, (int64_t)rows * w.kept, &s);
-    const bool made = product_create(&w, kind, 16, &s, &p) == cudaSuccess;
+    const bool made =
+        product_create(&w, kind, 16, (row_epilogue){NULL, false}, &s, &p) == cudaSuccess;
     const double share = made ? product_bytes(&p) / product_expected_bytes(&w, kind, 16) : NAN;
     tap_ok(fabs(share - 1) <= 0.02, "%s, %d x %d, %g zeros: bytes are %.4f of the formula",
            kernel_name(kind), rows, cols, sparsity, share);
