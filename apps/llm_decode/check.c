@@ -130,7 +130,7 @@ static void fill_row(const checker *k, const weight_spec *w, int row, int cols, 
                                                       : decoder_embedding(&k->d->settings, row, c));
 }
 
-/* What an epilogue makes of an exact sum, and of its bound: a sum in fp32 more. ReLU enlarges no error. */
+/* Applies the epilogue to an exact sum, and to its bound: a sum in fp32 more. ReLU enlarges no error. */
 static void finish(const checker *k, int layer, int row, double *sum, double *bound)
 {
     const double bias = parameter(k, layer, UP_BIAS, row);

@@ -66,7 +66,7 @@ float decoder_parameter(const decoder_settings *s, int layer, enum parameter whi
                              is_gain(which) ? 1 : 0, SPREAD);
 }
 
-/* So that logits have a variance of 1. */
+/* Gives logits a variance of 1. */
 static float embedding_spread(const decoder_settings *s)
 {
     return sqrtf(3.0f / (float)s->shape->hidden);
@@ -188,7 +188,7 @@ static float *up_bias(const decoder *d, int layer)
     return d->d_up_bias + (size_t)layer * shape_rows(d->settings.shape, PRODUCT_UP);
 }
 
-/* Of the first product of the feed-forward layer alone: other biases are added where their sums are read, at no cost. */
+/* Returns that of the first feed-forward product; other biases are added where their sums are read, at no cost. */
 static row_epilogue epilogue_of(const decoder *d, int layer, enum layer_product which)
 {
     if (which != PRODUCT_UP || !d->settings.fused) return (row_epilogue){NULL, false};

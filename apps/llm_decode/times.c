@@ -27,7 +27,7 @@ double times_sum(const decoder_times *t)
 
 /* ---- two events -------------------------------------------------------------------------------- */
 
-/* What is measured between two events. */
+/* Work between two events. */
 typedef struct timed {
     decoder *d;
     cudaEvent_t begin, end;

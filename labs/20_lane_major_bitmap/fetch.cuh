@@ -61,7 +61,7 @@ struct shared_layout {
 
 /* ---- one thread fetches ------------------------------------------------------------------------ */
 
-/* What comes next, and where it goes: at first the block's first step. */
+/* The next step to be fetched, and its stage: at first the block's first one. */
 template <int TILES> struct stage_filler {
     const product &p;
     const shared_layout &at;

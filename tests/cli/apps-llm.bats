@@ -63,7 +63,7 @@ setup() {
 }
 
 @test "1: a head that reads stale activations, and a norm that forgets the sum, are found" {
-    build_wrong decoder.c 's/columns(&d->settings), &d->normed, d->d_logits/columns(\&d->settings), \&d->attended, d->d_logits/'
+    build_wrong decoder.c 's/&d->normed, d->d_logits/\&d->attended, d->d_logits/'
     fails 1 "wrong head: " "${small[@]}" --kernel dense
     cp "$ROOT/apps/llm_decode/decoder.c" apps/llm_decode/decoder.c
     sed -i 's/norm(d, l, true, parameter_at(d, l, OUT_BIAS))/norm(d, l, true, NULL)/' apps/llm_decode/decoder.c
@@ -93,7 +93,7 @@ setup() {
 
 @test "--help names every option" {
     run -0 "$app" --help
-    for option in model kernel sparsity batch prompt out layout early prefill passes kv-test check-only memory formats gpu runs seed csv json device; do
+    for option in model kernel sparsity batch prompt out layout early fuse prefill passes kv-test check-only memory formats gpu runs seed csv json device; do
         grep -q -e "^  --$option " <<<"$output"
     done
 }

@@ -194,7 +194,7 @@ static void test_argmax(void)
 
 /* ---- the checks -------------------------------------------------------------------------------- */
 
-/* What is done to a decoder before it is checked. */
+/* A change to a decoder before it is checked. */
 typedef void fault(decoder *d);
 
 /* A decoder with a fault must fail in that part, and not before; without one it is right. */
