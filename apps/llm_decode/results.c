@@ -209,6 +209,7 @@ static void add_results(cells *all, const result *r)
     }
     add_number(all, "step_over_parts", r->times.step_ms / times_sum(&r->times));
     add_number(all, "bound_ms", r->bound_ms);
+    add_number(all, "step_over_bound", r->times.step_ms / r->bound_ms);
     add_number(all, "prefill", r->prefill);
     add_number(all, "prefill_ms", r->times.pass_ms);
     add_number(all, "weight_bytes", r->weight_bytes);

@@ -4,6 +4,7 @@
 #include "rows/networks.h"
 #include "rows/study.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -212,7 +213,8 @@ static double cell_of(study *s, const char *conditions)
 static void cell(study *s)
 {
     const double x = cell_of(s, opt(s, "row"));
-    fprintf(out, "%.2f\n", *opt(s, "over") ? x / cell_of(s, opt(s, "over")) : x);
+    const double value = *opt(s, "over") ? x / cell_of(s, opt(s, "over")) : x;
+    fprintf(out, fabs(value) < 100 ? "%.2f\n" : "%.0f\n", value);
 }
 
 /* The number of cases in which a product takes at most `factor` times the gather limit, as the harness has it in

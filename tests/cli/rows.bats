@@ -228,3 +228,21 @@ refused() {
     run -0 "$ROWS_PROGRAM" table transformer_sweep "$masks"
     [ "${lines[0]}" = 'Not measured yet.' ]
 }
+
+@test "value cell: a number of an application's rows, or of two of them" {
+    apps=$BATS_TEST_TMPDIR/apps.csv
+    {
+        echo "schema,model,kernel,tokens_per_s,device,driver,toolkit,commit"
+        echo "1,13B,dense,2000,GPU,1,2,abc"
+        echo "1,13B,sparse,3000,GPU,1,2,abc"
+        echo "1,30B,dense,,GPU,1,2,abc"
+    } >"$apps"
+    run -0 "$ROWS_PROGRAM" value cell column=tokens_per_s row=model=13B,kernel=dense "$apps"
+    [ "$output" = 2000 ]
+    run -0 "$ROWS_PROGRAM" value cell column=tokens_per_s row=model=13B,kernel=sparse over=model=13B,kernel=dense "$apps"
+    [ "$output" = 1.50 ]
+    refused 3 "no rows of tokens_per_s of model=30B" value cell column=tokens_per_s row=model=30B "$apps"
+    refused 3 "no rows of tokens_per_s of model=66B" value cell column=tokens_per_s row=model=66B "$apps"
+    refused 3 "two rows with model=13B" value cell column=tokens_per_s row=model=13B "$apps"
+    refused 2 "'13B' is no COLUMN=VALUE" value cell column=tokens_per_s row=13B "$apps"
+}
