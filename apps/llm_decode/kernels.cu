@@ -15,12 +15,23 @@ template <class A> struct arguments {
     A own;
 };
 
+/* Whether the kernel of these arguments waits where it says so: asked once (device/pdl.cuh). */
+template <class A> static bool waits(void (*kernel)(arguments<A>))
+{
+    static const bool does = [=] {
+        bool is = false;
+        return compiled_for_90(kernel, &is) == cudaSuccess && is;
+    }();
+    return does;
+}
+
 template <class A>
 static cudaError_t launch(void (*kernel)(arguments<A>), dim3 grid, unsigned threads, size_t shared,
                           const pass_columns *p, const A *own)
 {
     const arguments<A> all = {*p, *own};
-    if (p->early) return launch_with_pdl(kernel, grid, threads, shared, p->stream, all);
+    if (p->early && waits(kernel))
+        return launch_with_pdl(kernel, grid, threads, shared, p->stream, all);
     kernel<<<grid, threads, shared, p->stream>>>(all);
     return cudaGetLastError();
 }

@@ -214,6 +214,9 @@ static enum status choose_layout(const program *p, decoder *d, error_text *error
     if (d->settings.kind != KERNEL_DENSE || strcmp(p->o.layout, "best")) return STATUS_OK;
     for (int by_column = 0; by_column < 2; by_column++) {
         decoder_lay_out(d, by_column);
+        TRY(decoder_enqueue(d, ALL_PARTS, NULL,
+                            error)); /* cuBLAS makes ready, which a capture forbids */
+        TRY(decoder_reset(d, error));
         TRY(times_of_step(d, p->o.runs, &ms[by_column], &iqr, error));
     }
     decoder_lay_out(d, ms[1] <= ms[0]);
