@@ -25,9 +25,11 @@
  *                                                 bprop: W, dY, gate       dX
  *   bsmm_update          N      BLOCK PAIRS GATES X, dY, U, gate           dW
  *                               ALPHA BETA
+ *   block_importance     N      BLOCK PAIRS NORM  X, dY, W, old            importance, norm
+ *                               SCALE BETA
  *
- * The matrix of the last two is a layout: a nonzero is a block, numbered in z-order. Without GATES there is no gate, and
- * without BETA no U.
+ * The matrix of the last three is a layout: a nonzero is a block, numbered in z-order. Without GATES there is no gate, and
+ * without BETA neither U nor old.
  *
  * Ownership    The caller owns every array that it passes. A matrix copies the pattern. A plan borrows its matrix and
  *              the values: both must outlive it.

@@ -9,7 +9,7 @@ setup() {
     ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
     cd "$ROOT" || return
     programs=${OUT:-build/simt}
-    for lab in 50 51 52 54; do
+    for lab in 50 51 52 54 55; do
         if [ ! -x "$programs/lab$lab" ]; then skip "lab $lab is not built"; fi
     done
 }
@@ -35,11 +35,20 @@ multiply() {
     [[ $output = *"PAIRS=3;GATES=stop;ALPHA=-0.5;BETA=1"* ]]
 }
 
+@test "a run of block importance has a number for every block, and one more for each that exists" {
+    run -0 multiply 55 blocks:in=128,out=64,block=16,density=0.5 --set PAIRS=2,NORM=l2,SCALE=0.5,BETA=1 --csv -
+    [[ $output = *"PAIRS=2;NORM=l2;SCALE=0.5;BETA=1"* ]]
+    run -0 multiply 55 blocks:in=128,out=64,block=16,density=0.5 --precision bf16 --set SCALE=0
+    [[ $output = *"right in all 48 elements"* ]]
+}
+
 @test "2: choices that there are not" {
     run -2 multiply 50 blocks:in=64,density=1 --set BLOCK=12
     [ "$output" = "lab50: --set BLOCK=12: choose one of 8, 16, 32, 64" ]
     run -2 multiply 51 blocks:in=64,density=1 --set PAIRS=9
     [ "$output" = "lab51: --set PAIRS=9: choose one of 1, 2, 3, 4, 5, 6, 7, 8" ]
+    run -2 multiply 55 blocks:in=64,density=1 --set NORM=l1
+    [ "$output" = "lab55: --set NORM=l1: choose one of max, l2" ]
     run -2 multiply 50 blocks:in=64,density=1 --set SUM=fast
     [ "$output" = "lab50: --set SUM=fast: choose one of parts, locks, atomics, uncut" ]
 }

@@ -452,6 +452,7 @@ static const struct {
     {"block_tensor_core", {64, 4}, "everything at once"},
     {"gradients_tensor_core", {4}, "everything at once"}, /* four pieces of each square */
     {"block_gradients", {4, 0}, "empty rows"},            /* four parts of each block */
+    {"block_importance", {4}, "everything at once"},      /* four pieces of each tile */
 };
 
 /* Three runs of one plan, and one of a second plan, must agree to the bit. */
