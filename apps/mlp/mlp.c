@@ -22,7 +22,7 @@ static enum status prepare(mlp_problem *p, device_info *device, const contest_op
     if (status == STATUS_OK) status = device_open(o->device, device, error);
     if (status == STATUS_OK) status = model_make(p->hidden, p->sparsity, p->seed, &p->m, error);
     if (status == STATUS_OK)
-        status = images_make(p->batch, batches, held_out, p->seed, &p->d, error);
+        status = model_images(p->batch, batches, held_out, p->seed, &p->d, error);
     if (status != STATUS_OK) return status;
     p->start = malloc(p->m.parameters * sizeof *p->start);
     if (!p->start) return fail(error, STATUS_MEMORY, "no memory for the parameters");

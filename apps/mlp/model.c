@@ -54,26 +54,11 @@ void model_start(const model *m, uint64_t seed, float *parameters)
     }
 }
 
-enum status images_make(int N, int batches, int held_out, uint64_t seed, images *d,
-                        error_text *error)
+enum status model_images(int N, int batches, int held_out, uint64_t seed, images *d,
+                         error_text *error)
 {
-    const int64_t count = (int64_t)(batches + held_out) * N;
-    const uint64_t stream = random_substream(seed, OF_IMAGES);
-    *d = (images){.N = N, .batches = batches, .held_out = held_out};
-    d->stride = ((int64_t)DIGITS_PIXELS * N + 63) / 64 * 64;
-    d->X = calloc((batches + held_out) * d->stride, sizeof *d->X);
-    d->label = malloc(count * sizeof *d->label);
-    if (!d->X || !d->label) return fail(error, STATUS_MEMORY, "no memory for the images");
-#pragma omp parallel for schedule(static)
-    for (int64_t i = 0; i < count; i++)
-        d->label[i] = digits_draw(stream, i, d->X + i / N * d->stride + i % N, N);
-    return STATUS_OK;
-}
-
-void images_free(images *d)
-{
-    free(d->X);
-    free(d->label);
+    return images_make(N, DIGITS_PIXELS, batches, held_out, random_substream(seed, OF_IMAGES), d,
+                       error);
 }
 
 /* Y [rows][N] = W X + b. */
@@ -93,17 +78,6 @@ static void affine(const csr_matrix *W, const double *w, const double *b, const 
     }
 }
 
-/* Minus the logarithm of the softmax at the label. */
-static double entropy(const double *logits, int N, int label)
-{
-    double most = logits[0], sum = 0;
-    for (int c = 1; c < DIGITS_CLASSES; c++)
-        most = fmax(most, logits[(int64_t)c * N]);
-    for (int c = 0; c < DIGITS_CLASSES; c++)
-        sum += exp(logits[(int64_t)c * N] - most);
-    return most + log(sum) - logits[(int64_t)label * N];
-}
-
 double model_loss(const model *m, const csr_matrix *W, const float *X, const int *label, int N,
                   const double *parameters)
 {
@@ -118,7 +92,7 @@ double model_loss(const model *m, const csr_matrix *W, const float *X, const int
         H[i] = tanh(H[i]);
     affine(&W[1], parameters + m->tensors[2].first, parameters + m->tensors[3].first, H, N, logits);
     for (int n = 0; n < N; n++)
-        loss += entropy(logits + n, N, label[n]) / N;
+        loss += digits_entropy(logits + n, N, label[n]) / N;
     free(x);
     return loss;
 }

@@ -8,9 +8,9 @@
 #ifndef MLP_MODEL_H
 #define MLP_MODEL_H
 
-#include "digits.h"
 #include "matrix/csr.h"
 #include "training/differences.h"
+#include "training/digits.h"
 
 enum { NUM_LAYERS = 2, NUM_TENSORS = 2 * NUM_LAYERS };
 
@@ -22,15 +22,6 @@ typedef struct model {
     int64_t parameters;
 } model;
 
-/* Images and labels on the host: `batches` of N for training, and then `held_out` batches that nobody trains on. */
-typedef struct images {
-    int N, batches, held_out;
-    int64_t
-        stride; /* floats from a batch to the next: a multiple of 64, as plans want arrays to begin */
-    float *X;   /* of each batch [784][N] */
-    int *label; /* [batch][N] */
-} images;
-
 /* Makes patterns of exactly that share of zeros, uniform at random. The caller frees it, also after an error. */
 enum status model_make(int hidden, double sparsity, uint64_t seed, model *m, error_text *error);
 void model_free(model *m);
@@ -38,9 +29,9 @@ void model_free(model *m);
 /* Fills parameters[]: weights uniform, scaled by the mean length of a row, as X. Glorot and Y. Bengio do; biases 0. */
 void model_start(const model *m, uint64_t seed, float *parameters);
 
-enum status images_make(int N, int batches, int held_out, uint64_t seed, images *d,
-                        error_text *error);
-void images_free(images *d);
+/* The images of that seed. The caller frees them, also after an error. */
+enum status model_images(int N, int batches, int held_out, uint64_t seed, images *d,
+                         error_text *error);
 
 /* The loss of one batch in fp64, of layers with the patterns W[NUM_LAYERS]. It shares no code with the kernels. NAN: no
  * memory. */

@@ -1,12 +1,12 @@
 #include "network.h"
 
 #include "harness/timing.h"
-#include "kernels.h"
 #include "matrix/files.h"
 #include "matrix/random.h"
-#include "topology.h"
+#include "training/activations.h"
 #include "training/arrays.h"
 #include "training/linear_kernels.h"
+#include "training/topology.h"
 #include "training/try.h"
 
 #include <math.h>
@@ -246,6 +246,8 @@ static enum status choose_next(network *net, int l, int batch, csr_matrix *next,
     const mlp_problem *p = net->p;
     csr_matrix *W = &net->W[l];
     const uint64_t stream = random_substream(p->seed, 1000 + (uint64_t)net->changes);
+    const int64_t wanted = llround(p->share * (double)W->nnz), zeros = W->rows * W->cols - W->nnz;
+    const int64_t moved = wanted < zeros ? wanted : zeros;
     float *G = NULL;
     enum status status = linear_fetch_values(net->layers[l], W->values, error);
     if (status == STATUS_OK && !strcmp(p->grow, "gradient")) {
@@ -254,7 +256,7 @@ static enum status choose_next(network *net, int l, int batch, csr_matrix *next,
                    : fail(error, STATUS_MEMORY, "no memory for the gradient of all places");
     }
     if (status == STATUS_OK)
-        status = topology_change(W, p->share, G, random_substream(stream, l), next, error);
+        status = topology_change(W, moved, moved, G, random_substream(stream, l), next, error);
     free(G);
     return status;
 }
@@ -282,14 +284,6 @@ static enum status change_patterns(network *net, int batch, outcome *o, error_te
 
 /* ---- training ---------------------------------------------------------------------------------- */
 
-static int largest_of(const float *x, int N)
-{
-    int best = 0;
-    for (int c = 1; c < DIGITS_CLASSES; c++)
-        if (x[(int64_t)c * N] > x[(int64_t)best * N]) best = c;
-    return best;
-}
-
 /* Counts the right answers of the batches held out. */
 static enum status count_right(network *net, double *share, error_text *error)
 {
@@ -306,8 +300,7 @@ static enum status count_right(network *net, double *share, error_text *error)
             cudaMemcpy(logits, net->out[NUM_LAYERS - 1],
                        (size_t)DIGITS_CLASSES * N * sizeof *logits, cudaMemcpyDeviceToHost);
         if (cuda != cudaSuccess) status = device_fail(cuda, "fetching logits", error);
-        for (int n = 0; n < N; n++)
-            right += largest_of(logits + n, N) == d->label[(int64_t)b * N + n];
+        right += images_right(logits, d->label + (int64_t)b * N, N);
     }
     free(logits);
     *share = (double)right / ((double)d->held_out * N);

@@ -14,7 +14,7 @@ static enum status train(mlp_problem *p, const linear_kernels *kernels, cublasHa
     void *net = NULL;
     const int batches = p->samples / p->batch;
     enum status status = model_make(p->hidden, p->sparsity, p->seed, &p->m, error);
-    if (status == STATUS_OK) status = images_make(p->batch, batches, 1, p->seed, &p->d, error);
+    if (status == STATUS_OK) status = model_images(p->batch, batches, 1, p->seed, &p->d, error);
     if (status == STATUS_OK) {
         p->start = malloc(p->m.parameters * sizeof *p->start);
         if (!p->start) return fail(error, STATUS_MEMORY, "no memory");

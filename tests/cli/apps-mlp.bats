@@ -52,12 +52,12 @@ learns() {
     run -0 "$app" "${small[@]}" --vs none --steps 20 --curve "$BATS_TEST_TMPDIR/loss.csv"
     [ "$(wc -l <"$BATS_TEST_TMPDIR/loss.csv")" -eq 21 ]
     command -v gnuplot >/dev/null || skip "gnuplot is not here"
-    run -0 apps/mlp/draw "$BATS_TEST_TMPDIR/loss.svg" "one=$BATS_TEST_TMPDIR/loss.csv" "two=$BATS_TEST_TMPDIR/loss.csv"
+    run -0 common/training/draw-loss "$BATS_TEST_TMPDIR/loss.svg" "one=$BATS_TEST_TMPDIR/loss.csv" "two=$BATS_TEST_TMPDIR/loss.csv"
     grep -q 'two: .* % of the digits held out' "$BATS_TEST_TMPDIR/loss.svg"
-    run -2 apps/mlp/draw "$BATS_TEST_TMPDIR/loss.svg"
-    run -2 apps/mlp/draw "$BATS_TEST_TMPDIR/loss.svg" "$BATS_TEST_TMPDIR/loss.csv"
-    run -3 apps/mlp/draw "$BATS_TEST_TMPDIR/loss.svg" one=/no/such.csv
-    run -4 apps/mlp/draw /no/such/loss.svg "one=$BATS_TEST_TMPDIR/loss.csv"
+    run -2 common/training/draw-loss "$BATS_TEST_TMPDIR/loss.svg"
+    run -2 common/training/draw-loss "$BATS_TEST_TMPDIR/loss.svg" "$BATS_TEST_TMPDIR/loss.csv"
+    run -3 common/training/draw-loss "$BATS_TEST_TMPDIR/loss.svg" one=/no/such.csv
+    run -4 common/training/draw-loss /no/such/loss.svg "one=$BATS_TEST_TMPDIR/loss.csv"
 }
 
 @test "without a GPU no time and no vendor is shown" {
@@ -68,14 +68,14 @@ learns() {
 }
 
 @test "1: the check finds a tanh that the backward pass forgot" {
-    build_wrong kernels.cu 's/dY\[i\] \*= 1 - Y\[i\] \* Y\[i\]/dY[i] *= 1/'
+    build_wrong ../../common/training/activations.cu 's/dY\[i\] \*= 1 - Y\[i\] \* Y\[i\]/dY[i] *= 1/'
     fails 1 "wrong gradient: W of layer 1" "${small[@]}" --vs none --steps 3
     fails 1 "times its bound" "${small[@]}" --vs none --check-only
     [[ $output == *"FAIL"* ]]
 }
 
 @test "1: the check finds a softmax whose gradient lacks the label" {
-    build_wrong kernels.cu 's/(c == label\[n\] ? 1 : 0)/0/'
+    build_wrong ../../common/training/activations.cu 's/(c == label\[n\] ? 1 : 0)/0/'
     fails 1 "wrong gradient: " "${small[@]}" --vs none --steps 3
 }
 

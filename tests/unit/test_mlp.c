@@ -1,10 +1,10 @@
 /*
- * test_mlp.c - apps/mlp without kernels: what drops and grows, and the digits.
+ * test_mlp.c - what apps/mlp shares with others that train, without kernels: what drops and grows, and the digits.
  */
-#include "apps/mlp/digits.h"
-#include "apps/mlp/topology.h"
 #include "matrix/random.h"
 #include "tests/tap.h"
+#include "training/digits.h"
+#include "training/topology.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -35,11 +35,11 @@ static bool is(const csr_matrix *A, const float *expected)
     return equal && z == A->nnz;
 }
 
-static void test_change(const char *what, double share, const float *of, const float *expected)
+static void test_change(const char *what, int drops, int grows, const float *expected)
 {
     csr_matrix next;
     error_text error;
-    const enum status status = topology_change(&SMALL, share, of, 1, &next, &error);
+    const enum status status = topology_change(&SMALL, drops, grows, G, 1, &next, &error);
     tap_ok(status == STATUS_OK && is(&next, expected), "%s", what);
     csr_free(&next);
 }
@@ -58,8 +58,8 @@ static void test_random(uint64_t seed, const float *of, int64_t rows, int64_t co
         }
         W.row_ptr[i + 1] = z;
     }
-    const enum status status = topology_change(&W, .3, of, seed, &next, &error);
     const int64_t k = llround(.3 * W.nnz);
+    const enum status status = topology_change(&W, k, k, of, seed, &next, &error);
     int64_t same = 0, grown = 0, again = 0;
     double least_kept = 2, most_dropped = 0;
     for (int64_t i = 0; i < rows && status == STATUS_OK; i++)
@@ -115,13 +115,15 @@ int main(void)
     float *of = malloc(64 * 100 * sizeof *of);
     for (int i = 0; of && i < 64 * 100; i++)
         of[i] = random_symmetric(9, i);
-    /* Halves of four are two: -.1 and .2 go, and where they were nothing grows. */
-    test_change("smallest weights go, and those of the largest gradient grow", .5, G,
+    /* Two of four: -.1 and .2 go, and where they were nothing grows. */
+    test_change("smallest weights go, and those of the largest gradient grow", 2, 2,
                 (const float[]){.5f, NAN, 0, 0, 0, 2, NAN, 0});
-    test_change("one of them", .25, G, (const float[]){.5f, 0, 0, 0, 0, 2, NAN, .2f});
-    test_change("a share that rounds to nothing", .1, G,
-                (const float[]){.5f, 0, -.1f, 0, 0, 2, 0, .2f});
-    test_change("all of them", 1, G, (const float[]){0, NAN, 0, NAN, NAN, 0, NAN, 0});
+    test_change("one of them", 1, 1, (const float[]){.5f, 0, 0, 0, 0, 2, NAN, .2f});
+    test_change("nothing", 0, 0, (const float[]){.5f, 0, -.1f, 0, 0, 2, 0, .2f});
+    test_change("all of them", 4, 4, (const float[]){0, NAN, 0, NAN, NAN, 0, NAN, 0});
+    test_change("more go than grow", 3, 1, (const float[]){0, 0, 0, 0, 0, 2, NAN, 0});
+    test_change("more grow than go, but no more than there is room", 1, 9,
+                (const float[]){.5f, NAN, 0, NAN, NAN, 2, NAN, .2f});
     test_random(4, of, 64, 100);
     test_random(5, NULL, 64, 100);
     test_random(6, NULL, 1, 4);

@@ -1,4 +1,4 @@
-#include "kernels.h"
+#include "training/activations.h"
 
 #include "device/parallel_for.cuh"
 #include "device/warp.cuh"

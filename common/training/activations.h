@@ -1,9 +1,9 @@
 /*
- * kernels.h - what the perceptron does to its arrays beside products. Arrays lie on the device, [rows][N] row-major; every
+ * activations.h - what a perceptron does to its arrays beside products: biases, tanh, the loss. Arrays lie on the device, [rows][N] row-major; every
  * function enqueues on `stream` and returns what the launch said.
  */
-#ifndef MLP_KERNELS_H
-#define MLP_KERNELS_H
+#ifndef TRAINING_ACTIVATIONS_H
+#define TRAINING_ACTIVATIONS_H
 
 #include <cuda_runtime_api.h>
 #include <stdbool.h>

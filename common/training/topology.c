@@ -1,4 +1,4 @@
-#include "topology.h"
+#include "training/topology.h"
 
 #include "matrix/random.h"
 
@@ -100,25 +100,25 @@ static void write_next(const change *c, csr_matrix *next)
     }
 }
 
-enum status topology_change(const csr_matrix *W, double share, const float *G, uint64_t seed,
-                            csr_matrix *next, error_text *error)
+enum status topology_change(const csr_matrix *W, int64_t drops, int64_t grows, const float *G,
+                            uint64_t seed, csr_matrix *next, error_text *error)
 {
     const int64_t all = W->rows * W->cols, zeros = all - W->nnz;
-    const int64_t wanted = llround(share * (double)W->nnz), k = wanted < zeros ? wanted : zeros;
-    enum status status = csr_alloc(next, W->rows, W->cols, W->nnz, true, error);
+    if (grows > zeros) grows = zeros;
+    enum status status = csr_alloc(next, W->rows, W->cols, W->nnz - drops + grows, true, error);
     if (status != STATUS_OK) return status;
     const change c = {W, calloc(all + 1, 1), malloc((all + 1) * sizeof(float)),
                       malloc((all + 1) * sizeof(candidate))};
-    candidate *dropped = malloc((k + 1) * sizeof *dropped);
+    candidate *dropped = malloc((drops + 1) * sizeof *dropped);
     if (!c.fate || !c.value || !c.list || !dropped) {
         status = fail(error, STATUS_MEMORY, "no memory to choose another pattern");
         csr_free(next);
     } else {
-        drop(&c, k);
-        for (int64_t i = 0; i < k; i++)
+        drop(&c, drops);
+        for (int64_t i = 0; i < drops; i++)
             dropped[i] = c.list[i];
-        grow(&c, k, G, seed);
-        for (int64_t i = 0; i < k; i++)
+        grow(&c, grows, G, seed);
+        for (int64_t i = 0; i < drops; i++)
             c.fate[dropped[i].place] = IS_ZERO;
         write_next(&c, next);
     }

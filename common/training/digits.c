@@ -1,9 +1,10 @@
-#include "digits.h"
+#include "training/digits.h"
 
 #include "matrix/random.h"
 
 #include <math.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 /* A stroke in the square from (0, 0), top left, to (1, 1): an arc of the ellipse around (x, y) with radii rx and ry, between
  * two angles in eighths of a turn, where 0 is right and 2 is down. Or, with radii of 0, a line from (x, y) to (from, to). */
@@ -148,4 +149,47 @@ int digits_draw(uint64_t seed, uint64_t number, float *image, int64_t stride)
         image[p * stride] = shade;
     }
     return digit;
+}
+
+enum status images_make(int N, int rows, int batches, int held_out, uint64_t seed, images *d,
+                        error_text *error)
+{
+    const int64_t count = (int64_t)(batches + held_out) * N;
+    *d = (images){.N = N, .batches = batches, .held_out = held_out};
+    d->stride = ((int64_t)rows * N + 63) / 64 * 64;
+    d->X = calloc((batches + held_out) * d->stride, sizeof *d->X);
+    d->label = malloc(count * sizeof *d->label);
+    if (!d->X || !d->label) return fail(error, STATUS_MEMORY, "no memory for the images");
+#pragma omp parallel for schedule(static)
+    for (int64_t i = 0; i < count; i++)
+        d->label[i] = digits_draw(seed, i, d->X + i / N * d->stride + i % N, N);
+    return STATUS_OK;
+}
+
+void images_free(images *d)
+{
+    free(d->X);
+    free(d->label);
+}
+
+double digits_entropy(const double *logits, int N, int label)
+{
+    double most = logits[0], sum = 0;
+    for (int c = 1; c < DIGITS_CLASSES; c++)
+        most = fmax(most, logits[(int64_t)c * N]);
+    for (int c = 0; c < DIGITS_CLASSES; c++)
+        sum += exp(logits[(int64_t)c * N] - most);
+    return most + log(sum) - logits[(int64_t)label * N];
+}
+
+int images_right(const float *logits, const int *label, int N)
+{
+    int right = 0;
+    for (int n = 0; n < N; n++) {
+        int best = 0;
+        for (int c = 1; c < DIGITS_CLASSES; c++)
+            if (logits[(int64_t)c * N + n] > logits[(int64_t)best * N + n]) best = c;
+        right += best == label[n];
+    }
+    return right;
 }
