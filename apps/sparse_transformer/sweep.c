@@ -109,6 +109,8 @@ static enum status add_row(bench *b, const dataset *d, const row_stats *stats,
              .speedup_vendor_best = NAN,
              .speedup_vendor_default = NAN,
              .speedup_lab_before = NAN,
+             .ranges = 1,
+             .checked_share = NAN,
              .worst_error = worst};
     snprintf(r.contender, sizeof r.contender, "%s", c ? c->name : "cuBLAS dense");
     snprintf(r.operation, sizeof r.operation, "%s", attention_operation.name);

@@ -17,7 +17,7 @@
 
 enum {
     CHANNEL_FD = 3,     /* the runner's end */
-    MAX_ARRAYS = 1024,  /* array numbers are below this */
+    MAX_ARRAYS = 2048,  /* array numbers are below this */
     MAX_STEPS = 32,     /* of a batch */
     ARRAY_GUARD = 4096, /* bytes before and after each array that are not its own */
     MAX_TOLD_FINDINGS = 4

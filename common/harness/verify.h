@@ -1,5 +1,11 @@
 /*
- * verify.h - the verdict: every element of a result against the operation's fp64 oracle.
+ * verify.h - the verdict: every element of a result against the operation's fp64 oracle; of a huge result all elements
+ * of a sample of rows.
+ *
+ * A result is huge with more than 2^31 elements, or 2^37 products behind it: the oracle's numbers would not fit in memory,
+ * or take minutes. The sample is then a share of rows that is drawn with a fixed seed, of about 2^27 elements and 2^31
+ * products. To it belong the first and the last row of each range (problem.range_first), the longest row, and the first
+ * and the last empty one. A row outside of it is held to be written and finite; if it is not, it is compared, too.
  */
 #ifndef HARNESS_VERIFY_H
 #define HARNESS_VERIFY_H
@@ -13,6 +19,7 @@ typedef struct reference {
     struct {
         double *value; /* an element each, in the output's order; or NULL: recompute */
         float *bound;  /* the same, rounded up */
+        uint8_t *in_sample; /* of each row, where a sample of them is compared; NULL: all are */
     } outputs[MAX_OUTPUTS];
     double bound_factor;     /* errors may be this many times the bound; 0: 1 */
     double product_rounding; /* error of each product of a contender, in units of u; 0: none */
@@ -35,7 +42,7 @@ typedef struct wrong_element {
 /* Result of a comparison. The counts below `which` describe the wrong elements of one output, and feed
  * the diagnosis. */
 typedef struct comparison {
-    int64_t elements, bad; /* of all outputs */
+    int64_t elements, bad; /* of all outputs: those compared, and the wrong ones */
     double worst;          /* largest |got - want| / bound; infinity if any is not finite */
     int which;             /* the first output that has wrong elements */
     int64_t which_elements, which_bad; /* its elements, and the wrong ones among them */

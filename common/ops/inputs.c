@@ -81,6 +81,12 @@ enum status dataset_check(const problem *p, const char *labs, error_text *error)
                     "%lld nonzeros need 64-bit row offsets on the device; the %s labs take at "
                     "most %d",
                     (long long)A->nnz, labs, MAX_NNZ);
+    return dataset_check_values(p, error);
+}
+
+enum status dataset_check_values(const problem *p, error_text *error)
+{
+    const csr_matrix *A = p->A;
     enum status status = csr_require_finite(A, error);
     if (status != STATUS_OK || !A->values) return status;
     for (int64_t i = 0; i < A->rows; i++)
@@ -94,7 +100,9 @@ enum status dataset_check(const problem *p, const char *labs, error_text *error)
 int32_t *dataset_offsets(const csr_matrix *A)
 {
     int32_t *offsets = malloc((A->rows + 1) * sizeof *offsets);
-    for (int64_t i = 0; offsets && i <= A->rows; i++)
+    if (!offsets) return NULL;
+#pragma omp parallel for schedule(static)
+    for (int64_t i = 0; i <= A->rows; i++)
         offsets[i] = (int32_t)A->row_ptr[i];
     return offsets;
 }
@@ -104,8 +112,11 @@ uint8_t *dataset_mark_columns(problem *p)
     const csr_matrix *A = p->A;
     uint8_t *used = calloc(A->cols + 1, 1);
     if (!used) return NULL;
-    for (int64_t k = 0; k < A->nnz; k++)
+#pragma omp parallel for schedule(static)
+    for (int64_t k = 0; k < A->nnz; k++) {
+#pragma omp atomic write
         used[A->col_idx[k]] = 1;
+    }
     p->used_columns = 0;
     for (int64_t c = 0; c < A->cols; c++)
         p->used_columns += used[c];

@@ -61,6 +61,9 @@ operand numbers_operand(const numbers *n, const char *name);
  * `labs`: whose limit that is, as "SpMM". */
 enum status dataset_check(const problem *p, const char *labs, error_text *error);
 
+/* The same for an operation that takes any number of nonzeros: values alone. */
+enum status dataset_check_values(const problem *p, error_text *error);
+
 /* Nonzeros of a row: what operation.row_length is where rows of the outputs are the dataset's. */
 int64_t dataset_row_length(const problem *p, int64_t row);
 

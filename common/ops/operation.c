@@ -192,6 +192,14 @@ size_t output_bytes(const output *o)
     return (size_t)output_elements(o) * precision_format(o->precision)->bytes;
 }
 
+int64_t problem_elements(const problem *p)
+{
+    int64_t elements = 0;
+    for (int i = 0; i < p->num_outputs; i++)
+        elements += output_elements(&p->outputs[i]);
+    return elements;
+}
+
 int64_t output_longest(const output *o)
 {
     int64_t longest = o->row_ptr ? 0 : o->cols;

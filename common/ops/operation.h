@@ -23,7 +23,8 @@ extern "C" {
 enum {
     MAX_TUNABLES = 12,
     MAX_TUNABLE_VALUES = 12,
-    MAX_OPERANDS = 8,
+    MAX_ROW_RANGES = 8, /* of 2^31 nonzeros, whose columns and fp32 values are all that 128 GiB hold */
+    MAX_OPERANDS = 3 * MAX_ROW_RANGES + 1,
     MAX_OUTPUTS = 8,
     MAX_GATHERS = 4,
     MAX_KNOBS = 5
@@ -183,8 +184,15 @@ typedef struct problem {
     int num_inputs;
     output outputs[MAX_OUTPUTS];
     int num_outputs;
+    /* Where A has more nonzeros than a device_csr: the ranges of rows that are computed one after the other, the r-th
+     * from row range_first[r]. 0 or 1: there is one. */
+    int num_ranges;
+    int64_t range_first[MAX_ROW_RANGES + 1];
     void *own; /* what `create` allocated */
 } problem;
+
+/* The elements of all outputs. */
+int64_t problem_elements(const problem *p);
 
 /* The value of operation.knobs[which]. */
 int problem_knob(const problem *p, int which);

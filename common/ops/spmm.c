@@ -8,18 +8,25 @@
 #include "matrix/random.h"
 #include "ops/inputs.h"
 #include "ops/rounding.h"
+#include "ops/spmm_ranges.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROW_PTR, COL_IDX, VALUES, B_DENSE };
+enum { ROW_PTR, COL_IDX, VALUES, B_DENSE, NUM_INPUTS };
+
+/* Place among the inputs of an array of a range: those of the first one, then B, then those of the others. */
+static int place_of(int range, int array)
+{
+    return range == 0 ? array : NUM_INPUTS + 3 * (range - 1) + array;
+}
 
 /* The inputs that are not A's own arrays. */
 typedef struct spmm_inputs {
-    int32_t *row_ptr;
-    numbers values; /* of A's nonzeros */
+    spmm_ranges ranges; /* of A */
+    numbers values;     /* of A's nonzeros */
     numbers B;
 } spmm_inputs;
 
@@ -27,7 +34,7 @@ static void destroy(problem *p)
 {
     spmm_inputs *own = p->own;
     if (!own) return;
-    free(own->row_ptr);
+    spmm_ranges_free(&own->ranges);
     numbers_free(&own->values);
     numbers_free(&own->B);
     free(own);
@@ -40,7 +47,7 @@ static enum status allocate(problem *p, error_text *error)
     const csr_matrix *A = p->A;
     const bool borrow = A->values && p->precision == PRECISION_FP32 && !p->whole;
     const size_t num_B = (size_t)A->cols * p->width;
-    const size_t bytes = (A->rows + 1) * sizeof(int32_t) + numbers_bytes(p->precision, num_B) +
+    const size_t bytes = spmm_ranges_bytes(A->rows, A->nnz) + numbers_bytes(p->precision, num_B) +
                          (borrow ? 0 : numbers_bytes(p->precision, A->nnz));
     error_text reason;
     enum status status = memory_check(bytes, "the problem", &reason);
@@ -48,12 +55,14 @@ static enum status allocate(problem *p, error_text *error)
     spmm_inputs *own = calloc(1, sizeof *own);
     p->own = own;
     if (own) {
-        own->row_ptr = dataset_offsets(A);
+        status = spmm_ranges_make(p, &own->ranges, error);
         if (borrow) numbers_borrow(&own->values, A->values, A->nnz);
         const bool values = borrow || numbers_alloc(&own->values, p->precision, A->nnz);
-        if (own->row_ptr && values && numbers_alloc(&own->B, p->precision, num_B)) return STATUS_OK;
+        if (status == STATUS_OK && values && numbers_alloc(&own->B, p->precision, num_B))
+            return STATUS_OK;
     }
     destroy(p);
+    if (status != STATUS_OK) return status;
     return fail(error, STATUS_MEMORY, "no memory for B and the copies of A");
 }
 
@@ -216,6 +225,27 @@ static void fill(problem *p, const uint8_t *column_used, int most)
     numbers_fill_rows(&own->B, A->cols, p->width, column_used, most, of_B);
 }
 
+/* Lists the arrays of all ranges, and B. The library finds the first three by their names. */
+static void name_inputs(problem *p)
+{
+    const spmm_inputs *own = p->own;
+    const operand values = numbers_operand(&own->values, "A.values");
+    size_t passed = 0; /* nonzeros of the ranges before */
+    for (int r = 0; r < own->ranges.count; r++) {
+        const spmm_range *range = &own->ranges.range[r];
+        const csr_matrix *pattern = &range->pattern;
+        p->inputs[place_of(r, ROW_PTR)] =
+            dataset_offsets_operand(pattern, range->row_ptr, "A.row_ptr");
+        p->inputs[place_of(r, COL_IDX)] = dataset_columns_operand(pattern, "A.col_idx");
+        p->inputs[place_of(r, VALUES)] =
+            (operand){values.name, (char *)values.data + passed * values.element,
+                      pattern->nnz * values.element, values.element};
+        passed += pattern->nnz;
+    }
+    p->inputs[B_DENSE] = numbers_operand(&own->B, "B");
+    p->num_inputs = place_of(own->ranges.count, 0);
+}
+
 static enum status create(problem *p, error_text *error)
 {
     const csr_matrix *A = p->A;
@@ -223,7 +253,7 @@ static enum status create(problem *p, error_text *error)
     if (p->whole && !most)
         return fail(error, STATUS_SKIPPED, "a row of %lld nonzeros has no exact sum",
                     (long long)p->stats.max);
-    enum status status = dataset_check(p, "SpMM", error);
+    enum status status = dataset_check_values(p, error);
     if (status == STATUS_OK && !p->whole) status = require_finite_products(p, error);
     if (status == STATUS_OK) status = allocate(p, error);
     if (status != STATUS_OK) return status;
@@ -244,11 +274,7 @@ static enum status create(problem *p, error_text *error)
         return status;
     }
 
-    p->inputs[ROW_PTR] = dataset_offsets_operand(A, own->row_ptr, "A.row_ptr");
-    p->inputs[COL_IDX] = dataset_columns_operand(A, "A.col_idx");
-    p->inputs[VALUES] = numbers_operand(&own->values, "A.values");
-    p->inputs[B_DENSE] = numbers_operand(&own->B, "B");
-    p->num_inputs = 4;
+    name_inputs(p);
     p->outputs[0] =
         (output){.name = "C", .precision = p->precision, .rows = A->rows, .cols = p->width};
     p->num_outputs = 1;
@@ -397,17 +423,18 @@ void spmm_nested_release(spmm_plan *plan)
     plan->nested = NULL;
 }
 
-/* A plan and the B it multiplies. */
+/* A plan for each range of rows, and the B they multiply. */
 typedef struct spmm_instance {
     const void *d_B;
     cudaError_t bound; /* what the contender's rebind said */
-    spmm_plan plan;
+    int count;         /* of plans */
+    spmm_plan plan[MAX_ROW_RANGES];
+    size_t C_at[MAX_ROW_RANGES]; /* bytes of C before the rows of a range */
 } spmm_instance;
 
-/* The plan that does the work. */
-static const spmm_plan *innermost(const void *instance)
+/* The plan that does the work of one. */
+static const spmm_plan *innermost(const spmm_plan *plan)
 {
-    const spmm_plan *plan = &((const spmm_instance *)instance)->plan;
     while (plan->nested)
         plan = plan->nested;
     return plan;
@@ -424,17 +451,20 @@ static double stored_bytes(const spmm_plan *plan)
     return c->prepare ? element * plan->A.nnz : (double)spmm_csr_bytes(plan);
 }
 
-/* Reads: A as it is stored, and the rows of B that some nonzero names, once each. Writes: C. A sparse
+/* Reads: A as it is stored, all ranges, and the rows of B that some nonzero names, once each. Writes: C. A sparse
  * product multiplies and adds once a nonzero and column; a dense one knows no zeros, so it has no
  * empty column to leave out and rows * cols products a column. */
 static void least(const problem *p, const void *instance, least_work *l)
 {
-    const spmm_plan *plan = innermost(instance);
+    const spmm_instance *self = instance;
     const double rows = p->A->rows, cols = p->A->cols, nnz = p->A->nnz, N = p->width;
     const double row_bytes = precision_format(p->precision)->bytes * N;
-    const contender *who = &plan->contender->base;
+    const contender *who = &innermost(&self->plan[0])->contender->base;
+    double stored = 0;
+    for (int r = 0; r < self->count; r++)
+        stored += stored_bytes(innermost(&self->plan[r]));
     *l = (least_work){
-        .read_bytes = stored_bytes(plan) + row_bytes * (who->dense ? cols : p->used_columns),
+        .read_bytes = stored + row_bytes * (who->dense ? cols : p->used_columns),
         .write_bytes = row_bytes * rows,
         .flops = 2 * N * (who->dense ? rows * cols : nnz),
         .unit = who->unit,
@@ -445,14 +475,14 @@ static void least(const problem *p, const void *instance, least_work *l)
  * is certain: a format that stores a row with each nonzero has none. */
 static int64_t needs(const problem *p, int input, bool handed)
 {
-    const int64_t element = (int64_t)p->inputs[input].element;
-    switch (input) {
+    const int64_t bytes = (int64_t)p->inputs[input].bytes;
+    if (input == B_DENSE)
+        return (int64_t)p->inputs[input].element * p->used_columns * p->width;
+    switch (input < NUM_INPUTS ? input : (input - NUM_INPUTS) % 3) {
     case COL_IDX:
-        return handed ? 0 : element * p->A->nnz;
+        return handed ? 0 : bytes;
     case VALUES:
-        return element * p->A->nnz;
-    case B_DENSE:
-        return element * p->used_columns * p->width;
+        return bytes;
     default:
         return 0;
     }
@@ -468,59 +498,83 @@ static double estimate(const contender *c, const row_stats *stats, int width)
 static void rebind(void *instance, void *const *d_inputs)
 {
     spmm_instance *self = instance;
-    const spmm_contender *c = self->plan.contender;
     self->d_B = d_inputs[B_DENSE];
     self->bound = cudaSuccess;
-    if (c->rebind && !c->base.lab) self->bound = c->rebind(&self->plan, self->d_B);
+    for (int r = 0; r < self->count && self->bound == cudaSuccess; r++) {
+        const spmm_contender *c = self->plan[r].contender;
+        if (c->rebind && !c->base.lab) self->bound = c->rebind(&self->plan[r], self->d_B);
+    }
 }
 
 static void release(void *instance)
 {
     spmm_instance *self = instance;
-    if (self->plan.contender->release) self->plan.contender->release(&self->plan);
+    for (int r = 0; r < self->count; r++)
+        if (self->plan[r].contender->release) self->plan[r].contender->release(&self->plan[r]);
     free(self);
+}
+
+/* Range r as contenders get it. A problem that `create` did not make, the library's, is one range. */
+static device_csr range_on_device(const problem *p, int r, void *const *d_inputs)
+{
+    const spmm_inputs *own = p->own;
+    device_csr A = dataset_on_device(p, d_inputs[place_of(r, ROW_PTR)],
+                                     d_inputs[place_of(r, COL_IDX)], d_inputs[place_of(r, VALUES)]);
+    if (p->num_ranges <= 1) return A;
+    A.host = &own->ranges.range[r].pattern;
+    A.stats = &own->ranges.range[r].stats;
+    A.rows = (int)A.host->rows;
+    A.nnz = (int)A.host->nnz;
+    return A;
 }
 
 static cudaError_t prepare(const contender *c, const problem *p, void *const *d_inputs, int *tuning,
                            void **instance)
 {
+    const size_t tuning_bytes = contender_num_tunables(c) * sizeof *tuning;
+    const size_t row_bytes = precision_format(p->precision)->bytes * p->width;
     spmm_instance *self = calloc(1, sizeof *self);
     if (!self) return cudaErrorMemoryAllocation;
-    self->plan = (spmm_plan){
-        .A = dataset_on_device(p, d_inputs[ROW_PTR], d_inputs[COL_IDX], d_inputs[VALUES]),
-        .N = p->width,
-        .epilogue = p->epilogue,
-        .contender = spmm_of(c),
-    };
-    const size_t tuning_bytes = contender_num_tunables(c) * sizeof *tuning;
-    memcpy(self->plan.tuning, tuning, tuning_bytes);
     cudaError_t error = cudaSuccess;
-    if (spmm_of(c)->prepare) error = spmm_of(c)->prepare(&self->plan);
-    if (error != cudaSuccess) {
-        free(self);
-        return error;
+    for (int r = 0; r == 0 || r < p->num_ranges; r++) {
+        spmm_plan *plan = &self->plan[r];
+        *plan = (spmm_plan){.A = range_on_device(p, r, d_inputs),
+                            .N = p->width,
+                            .epilogue = p->epilogue,
+                            .contender = spmm_of(c)};
+        if (plan->epilogue.d_bias) plan->epilogue.d_bias += p->range_first[r];
+        memcpy(plan->tuning, tuning, tuning_bytes);
+        self->C_at[r] = (size_t)p->range_first[r] * row_bytes;
+        if (spmm_of(c)->prepare) error = spmm_of(c)->prepare(plan);
+        if (error != cudaSuccess) break;
+        self->count++;
     }
-    rebind(self, d_inputs);
-    if (self->bound != cudaSuccess) {
+    if (error == cudaSuccess) {
+        rebind(self, d_inputs);
         error = self->bound;
+    }
+    if (error != cudaSuccess) {
         release(self);
         return error;
     }
-    memcpy(tuning, self->plan.tuning, tuning_bytes);
+    memcpy(tuning, self->plan[0].tuning, tuning_bytes);
     *instance = self;
     return cudaSuccess;
 }
 
 static cudaError_t run(void *instance, void *const *d_outputs, cudaStream_t stream)
 {
-    spmm_instance *self = instance;
-    if (self->bound != cudaSuccess) return self->bound;
-    return spmm_run(&self->plan, self->d_B, d_outputs[0], stream);
+    const spmm_instance *self = instance;
+    cudaError_t error = self->bound;
+    for (int r = 0; r < self->count && error == cudaSuccess; r++)
+        error = spmm_run(&self->plan[r], self->d_B, (char *)d_outputs[0] + self->C_at[r], stream);
+    return error;
 }
 
+/* Those of the first range; others may have chosen otherwise. */
 static const contender *nested(const void *instance, int depth, const int **tuning)
 {
-    const spmm_plan *inner = ((const spmm_instance *)instance)->plan.nested;
+    const spmm_plan *inner = ((const spmm_instance *)instance)->plan[0].nested;
     while (inner && depth-- > 0)
         inner = inner->nested;
     if (!inner) return NULL;
@@ -531,10 +585,13 @@ static const contender *nested(const void *instance, int depth, const int **tuni
 /* A contender that prepares, and cannot update values, may have kept them. */
 static cudaError_t update_values(void *instance)
 {
-    spmm_plan *plan = &((spmm_instance *)instance)->plan;
-    const spmm_contender *c = plan->contender;
-    if (c->update_values) return c->update_values(plan);
-    return c->prepare ? cudaErrorNotSupported : cudaSuccess;
+    spmm_instance *self = instance;
+    const spmm_contender *c = self->plan[0].contender;
+    if (!c->update_values) return c->prepare ? cudaErrorNotSupported : cudaSuccess;
+    cudaError_t error = cudaSuccess;
+    for (int r = 0; r < self->count && error == cudaSuccess; r++)
+        error = c->update_values(&self->plan[r]);
+    return error;
 }
 
 const operation spmm_operation = {

@@ -97,6 +97,10 @@ row result_row(const dataset *d, const problem *p, const contender *c, const int
         .bound_ms = NAN,
         .bound_share = NAN,
         .gather_share = NAN,
+        .ranges = p->num_ranges > 1 ? p->num_ranges : 1,
+        .checked_share = out->comparison.elements
+                             ? (double)out->comparison.elements / (double)problem_elements(p)
+                             : NAN,
         .worst_error = out->comparison.elements ? out->comparison.worst : NAN,
     };
     COPY_TEXT(r.contender, c->name);

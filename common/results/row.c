@@ -66,6 +66,8 @@ static const struct {
     FIELD(REAL, speedup_vendor_best),
     FIELD(REAL, speedup_vendor_default),
     FIELD(REAL, speedup_lab_before),
+    FIELD(INT, ranges),
+    FIELD(REAL, checked_share),
     FIELD(REAL, worst_error),
     FIELD(TEXT, status),
     FIELD(TEXT, message),

@@ -42,6 +42,8 @@ typedef struct row {
     double speedup_lab_before; /* over the step before: the nearest ancestor that ran, ... */
     int before_lab;            /* ... which is this lab (0: none), */
     char before_precision[8]; /* in this precision, where it is another one; neither has a column */
+    int ranges;               /* of A's rows, one after the other; 1: the whole (spmm_ranges.h) */
+    double checked_share;     /* of the outputs' elements: less than 1 where a sample of rows was (verify.h) */
     double worst_error;       /* largest error over its bound; at most 1 where status is ok */
     char status[8];           /* ok, wrong, oom, skip, error; sample: traced in part, not checked */
     char message[256];        /* why, where status is not ok */

@@ -50,6 +50,8 @@ static row sample_row(void)
                  .speedup_vendor_best = 1.96,
                  .speedup_vendor_default = NAN,
                  .speedup_lab_before = 2,
+                 .ranges = 2,
+                 .checked_share = 0.125,
                  .worst_error = INFINITY,
                  .status = "wrong",
                  .message = "never written: only the last row, 6"};
@@ -60,7 +62,8 @@ static const char HEADER[] =
     "max_row,cov_row,N,backend,device,driver,toolkit,commit,flags,tuning,seed,l2,prepare_ms,"
     "median_ms,iqr_ms,batch_ms,runs,gflops,compulsory_gbs,gather_gbs,bound_ms,bound_share,gather_"
     "share,vendor_best,"
-    "vendor_default,speedup_vendor_best,speedup_vendor_default,speedup_lab_before,worst_error,"
+    "vendor_default,speedup_vendor_best,speedup_vendor_default,speedup_lab_before,ranges,checked_"
+    "share,worst_error,"
     "status,message,model,sampled,num_kernels,ld_requests,ld_sectors,ld_bytes,st_requests,st_"
     "sectors,"
     "st_bytes,atomic_requests,atomic_sectors,atomic_turns,shared_ld_requests,shared_ld_wavefronts,"
@@ -78,7 +81,7 @@ static const char SAMPLE_CSV[] =
     "50.5179,1234567,0.1,256,cuda,NVIDIA H200,580.65.06,13.0,0123456789ab,runs=50;D=2,D=2 C=1,"
     "18446744073709551615,warm,12.25,0.000123457,0,,50,1234.57,1e+10,2500,6.25e-05,0.5,,cuSPARSE "
     "CSR_ALG2,,"
-    "1.96,,2,,wrong,\"never written: only the last row, 6\"" NOT_INSPECTED "\n";
+    "1.96,,2,2,0.125,,wrong,\"never written: only the last row, 6\"" NOT_INSPECTED "\n";
 
 static const char SAMPLE_JSON[] = "\n    {\n"
                                   "      \"operation\": \"spmm\",\n"
@@ -120,6 +123,8 @@ static const char SAMPLE_JSON[] = "\n    {\n"
                                   "      \"speedup_vendor_best\": 1.96,\n"
                                   "      \"speedup_vendor_default\": null,\n"
                                   "      \"speedup_lab_before\": 2,\n"
+                                  "      \"ranges\": 2,\n"
+                                  "      \"checked_share\": 0.125,\n"
                                   "      \"worst_error\": null,\n"
                                   "      \"status\": \"wrong\",\n"
                                   "      \"message\": \"never written: only the last row, 6\",\n"

@@ -470,13 +470,6 @@ static void products_must_fit_fp32(void **state)
 }
 
 /* The arrays are not looked at: they are not there. */
-static void offsets_must_fit_32_bits(void **state)
-{
-    (void)state;
-    const csr_matrix A = {.rows = 10, .cols = 10, .nnz = INT32_MAX - 4095};
-    assert_refuses(&A, 1, STATUS_MEMORY, "2147479552 nonzeros need 64-bit row offsets");
-}
-
 static void inputs_must_fit_the_memory(void **state)
 {
     (void)state;
@@ -683,7 +676,6 @@ int main(void)
         cmocka_unit_test(least_by_hand),
         cmocka_unit_test(values_must_be_finite),
         cmocka_unit_test(products_must_fit_fp32),
-        cmocka_unit_test(offsets_must_fit_32_bits),
         cmocka_unit_test(inputs_must_fit_the_memory),
         cmocka_unit_test(tunables_are_chosen),
         cmocka_unit_test(rivals_keep_B),

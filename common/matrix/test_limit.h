@@ -1,0 +1,14 @@
+/*
+ * test_limit.h - limits that tests make small, so that they try on small matrices what only huge ones meet.
+ */
+#ifndef MATRIX_TEST_LIMIT_H
+#define MATRIX_TEST_LIMIT_H
+
+#include <stdint.h>
+
+/* Returns the number in the environment variable `name`, which begins with SPMM_TEST_, if it is whole and 1 .. usual; else
+ * `usual`. So a limit becomes smaller, and never larger: no result gets less right by it. A release build obeys, too:
+ * tests are of the program that users have. It is no setting, and no page for users names it. */
+int64_t test_limit(const char *name, int64_t usual);
+
+#endif
