@@ -3,6 +3,7 @@
 #include "harness/chosen.h"
 #include "harness/progress.h"
 #include "harness/provenance.h"
+#include "harness/room.h"
 #include "harness/tuning.h"
 #include "harness/workbench.h"
 #include "matrix/dataset.h"
@@ -343,8 +344,21 @@ static void run_width(session *s, const dataset *d, const row_stats *stats, int 
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-/* Shows where the matrix of that name will come from. */
-static void show_origin(const session *s, const char *name)
+/* Whether the dataset may fit in some precision that is asked for; the reason why not is that of the last one. */
+static enum status fits_ahead(const session *s, const dataset *d, const options *here,
+                              error_text *error)
+{
+    enum status status = STATUS_OK;
+    for (int i = 0; i < NUM_PRECISIONS; i++) {
+        if (!has_precision(s, (enum precision)i)) continue;
+        status = room_ahead(d, here, (enum precision)i, error);
+        if (status == STATUS_OK) return STATUS_OK;
+    }
+    return status;
+}
+
+/* Shows where the matrix of that name will come from, and refuses one that is known to be too large. */
+static enum status announce(const session *s, const char *name, error_text *error)
 {
     static const char *const PARTS[] = {
         [ORIGIN_REAL] = "reading its file",        [ORIGIN_FILE] = "reading the file",
@@ -352,9 +366,14 @@ static void show_origin(const session *s, const char *name)
         [ORIGIN_SAMPLE] = "reading the sample",
     };
     dataset d;
-    error_text unread; /* opening the dataset says it again */
-    if (dataset_identify(name, s->options->data_dir, &d, &unread) == STATUS_OK)
-        show_part(s, d.name, PARTS[d.origin]);
+    enum status status = dataset_identify(name, s->options->data_dir, &d, error);
+    if (status != STATUS_OK) return status;
+    show_part(s, d.name, PARTS[d.origin]);
+    const options here = options_settle(s->options, d.decoded);
+    error_text reason;
+    status = fits_ahead(s, &d, &here, &reason);
+    return status == STATUS_OK ? status
+                               : fail(error, status, "%s: %.900s", d.name, reason.text);
 }
 
 static void run_dataset(session *s, const char *name)
@@ -364,8 +383,8 @@ static void run_dataset(session *s, const char *name)
     error_text error;
     const options *const asked = s->options;
     size_t step_after = s->step + asked->num_widths * s->num_entries;
-    show_origin(s, name);
-    enum status status = dataset_open(name, asked->data_dir, &d, &error);
+    enum status status = announce(s, name, &error);
+    if (status == STATUS_OK) status = dataset_open(name, asked->data_dir, &d, &error);
     if (status == STATUS_OK) {
         const options here = options_settle(asked, d.decoded);
         const size_t more = (here.num_widths - asked->num_widths) * s->num_entries;

@@ -4,6 +4,7 @@
 #include "harness/device_tools.h"
 #include "harness/hidden.h"
 #include "harness/progress.h"
+#include "harness/room.h"
 #include "harness/tuning.h"
 #include "matrix/random.h"
 
@@ -16,18 +17,14 @@
 
 static enum status check_room(const problem *p, error_text *error)
 {
-    size_t need = 0, room, total;
+    size_t need = 0;
+    footprint f = {.on_each = -1};
     for (int i = 0; i < p->num_outputs; i++)
         need += guarded_footprint(output_bytes(&p->outputs[i]));
     for (int i = 0; i < p->num_inputs; i++)
         need += guarded_footprint(p->inputs[i].bytes);
-    cudaError_t e = cudaMemGetInfo(&room, &total);
-    if (e != cudaSuccess) return device_fail(e, "asking for the free device memory", error);
-    if (need <= room) return STATUS_OK;
-    return fail(error, STATUS_MEMORY,
-                "the operands take %.2f GB of device memory and %.2f GB are free; try a "
-                "smaller %s",
-                need * 1e-9, room * 1e-9, p->operation->width);
+    if (p->operation->footprint) p->operation->footprint(p->A, p->width, p->precision, &f);
+    return room_on_device((double)need, f.on_each, p->operation->width, error);
 }
 
 /* Puts the inputs of a problem where they belong, but for those that are there. */

@@ -124,6 +124,9 @@ static enum status identify(const registry *r, const char *spec, const char *dat
         if (!here) path[0] = '\0';
         data->origin = here ? ORIGIN_REAL : ORIGIN_STAND_IN;
         data->decoded = (*entry)->decoded;
+        data->known_rows = (*entry)->rows;
+        data->known_cols = (*entry)->cols;
+        data->known_nnz = (*entry)->nnz;
         copy_text(data->name, sizeof data->name, spec);
     } else if (dataset_is_path(spec)) {
         data->origin = ORIGIN_FILE;

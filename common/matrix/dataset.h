@@ -27,6 +27,7 @@ typedef struct dataset {
     char source[1024]; /* the file's path, or the generator with every parameter spelled out */
     bool decoded; /* weights that a language model reads once for each token it decodes: they are
                           multiplied by a few columns, and no cache holds them */
+    int64_t known_rows, known_cols, known_nnz; /* by the registry; 0: it has no such name */
     csr_matrix matrix;
 } dataset;
 

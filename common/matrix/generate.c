@@ -11,7 +11,7 @@
 static const generator *const all[] = {&rand_generator,    &weights_generator, &mask_generator,
                                        &blocks_generator,  &grid_generator,    &road_generator,
                                        &graph_generator,   &banded_generator,  &arrow_generator,
-                                       &islands_generator, &words_generator};
+                                       &islands_generator, &words_generator,   &powerlaw_generator};
 
 enum { NUM_GENERATORS = sizeof all / sizeof all[0], WORD_BYTES = 32 };
 

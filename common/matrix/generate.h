@@ -67,6 +67,6 @@ enum status generate_part(const generator *g, double *value, const row_pattern *
 
 extern const generator rand_generator, weights_generator, mask_generator, blocks_generator,
     grid_generator, road_generator, graph_generator, banded_generator, arrow_generator,
-    islands_generator, words_generator;
+    islands_generator, words_generator, powerlaw_generator;
 
 #endif

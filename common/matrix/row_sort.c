@@ -94,6 +94,15 @@ static bool scratch_reserve(scratch *s, int64_t n, bool with_values)
     return s->space.col && (!with_values || s->space.value);
 }
 
+void columns_sort(int32_t *columns, int64_t n, int64_t cols, int32_t *scratch)
+{
+    const entries row = {columns, NULL}, other = {scratch, NULL};
+    if (n <= INSERTION_LENGTH)
+        insertion_sort(row, n);
+    else
+        radix_sort(row, other, n, cols);
+}
+
 enum status csr_sort_rows(csr_matrix *A, error_text *error)
 {
     bool out_of_memory = false;

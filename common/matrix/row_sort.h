@@ -12,4 +12,7 @@
  * STATUS_MEMORY some rows are sorted and some are not. */
 enum status csr_sort_rows(csr_matrix *A, error_text *error);
 
+/* Sorts the columns, each below `cols`, of one row without values. scratch: room for n. */
+void columns_sort(int32_t *columns, int64_t n, int64_t cols, int32_t *scratch);
+
 #endif

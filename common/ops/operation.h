@@ -232,6 +232,14 @@ typedef struct least_work {
     enum unit unit;
 } least_work;
 
+/* Bytes that a problem takes, from its counts alone. */
+typedef struct footprint {
+    double host;    /* inputs in host memory, beside the dataset */
+    double result;  /* outputs in host memory */
+    double device;  /* inputs and outputs on the device */
+    double on_each; /* of those, what each of several devices would hold that share the rows */
+} footprint;
+
 /* ---- operations ------------------------------------------------------------------------------ */
 
 typedef struct operation {
@@ -266,6 +274,9 @@ typedef struct operation {
      * were summed"; "" where nothing fits. The diagnosis says it if it says it of all it looks at. */
     void (*explain)(const problem *p, int output, int64_t row, int64_t place, double got,
                     char *text, size_t bytes);
+
+    /* Optional. Counts what a problem on a matrix of these counts, without values, will take. */
+    void (*footprint)(const csr_matrix *counts, int width, enum precision precision, footprint *f);
 
     void (*cost)(const problem *p, cost_model *model);
     /* Optional. Fills `least` for an instance that prepare has made. Without it there is no bound. */

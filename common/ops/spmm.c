@@ -281,6 +281,22 @@ static enum status create(problem *p, error_text *error)
     return STATUS_OK;
 }
 
+/* Several devices would share the rows of A and C, and have B each (lab 70). */
+static void count_footprint(const csr_matrix *counts, int width, enum precision precision,
+                            footprint *f)
+{
+    const double element = precision_format(precision)->bytes;
+    const double rows = (double)counts->rows, nnz = (double)counts->nnz;
+    const size_t in_B = (size_t)counts->cols * width, in_C = (size_t)counts->rows * width;
+    *f = (footprint){
+        .host = (double)spmm_ranges_bytes(counts->rows, counts->nnz) +
+                (double)numbers_bytes(precision, in_B) + (double)numbers_bytes(precision, counts->nnz),
+        .result = (double)numbers_bytes(precision, in_C),
+        .device = 4 * rows + (4 + element) * nnz + element * ((double)in_B + (double)in_C),
+        .on_each = element * (double)in_B,
+    };
+}
+
 /* With e bytes an element, 4 or 2. Compulsory: A once (4 B column + e B value a nonzero, 4 B offset a
  * row), B once, C once. Gather: the same, but every nonzero fetches its own eN-byte row of B. */
 static void cost(const problem *p, cost_model *model)
@@ -604,6 +620,7 @@ const operation spmm_operation = {
     .destroy = destroy,
     .oracle = oracle,
     .row_length = dataset_row_length,
+    .footprint = count_footprint,
     .cost = cost,
     .least = least,
     .needs = needs,

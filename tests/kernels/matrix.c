@@ -18,7 +18,9 @@
 #include "matrix/random.h"
 #include "matrix/shapes.h"
 #include "ops/sddmm.h"
+#include "ops/spmm.h"
 #include "prescale.h"
+#include "ranges.h"
 #include "tensor_core.h"
 #include "tests/tap.h"
 
@@ -325,6 +327,13 @@ static void test_tensor_core(const contender *c, const device_info *device)
            c->name, wrong ? ": " : "", wrong ? wrong : "");
 }
 
+static void test_ranges(const contender *c, const device_info *device)
+{
+    const char *wrong = ranges_failure(c, device);
+    tap_ok(!wrong, "lab%d %s: ranges of rows, one after the other%s%s", c->lab, c->name,
+           wrong ? ": " : "", wrong ? wrong : "");
+}
+
 /* A tensor core cuts its sums, so that errors of long ones add up: over the width in SDDMM, over the nonzeros of a row
  * in the others. */
 static void test_long_sums(const contender *c, const device_info *device)
@@ -556,6 +565,9 @@ static void test_the_rest(const device_info *device)
         if (is_tested(c) && prescale_tunable(c) >= 0) test_prescale(c);
     for (const contender *c = contenders(); c; c = c->next)
         if (is_tested(c) && multiplies_zeros(c)) test_tensor_core(c, device);
+    for (const contender *c = contenders(); c; c = c->next)
+        if (is_tested(c) && c->operation == &spmm_operation && c->lab < FIRST_VARIANT)
+            test_ranges(c, device);
     for (const contender *c = contenders(); c; c = c->next)
         if (is_tested(c) && c->unit == UNIT_TENSOR_CORES && !multiplies_blocks(c))
             test_long_sums(c, device);
