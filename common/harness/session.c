@@ -372,8 +372,7 @@ static enum status announce(const session *s, const char *name, error_text *erro
     const options here = options_settle(s->options, d.decoded);
     error_text reason;
     status = fits_ahead(s, &d, &here, &reason);
-    return status == STATUS_OK ? status
-                               : fail(error, status, "%s: %.900s", d.name, reason.text);
+    return status == STATUS_OK ? status : fail(error, status, "%s: %.900s", d.name, reason.text);
 }
 
 static void run_dataset(session *s, const char *name)

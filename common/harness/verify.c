@@ -96,7 +96,8 @@ static uint8_t *draw_sample(const problem *p, int which)
     if (!in_sample) return NULL;
 #pragma omp parallel for schedule(static)
     for (int64_t row = 0; row < rows; row++)
-        in_sample[row] = random_unit(random_substream(SEED, (uint64_t)which), (uint64_t)row) < share;
+        in_sample[row] =
+            random_unit(random_substream(SEED, (uint64_t)which), (uint64_t)row) < share;
     mark_extremes(p, rows, in_sample);
     in_sample[0] = in_sample[rows - 1] = 1;
     for (int r = 1; r < p->num_ranges; r++)

@@ -17,8 +17,8 @@
 typedef struct reference {
     const problem *problem;
     struct {
-        double *value; /* an element each, in the output's order; or NULL: recompute */
-        float *bound;  /* the same, rounded up */
+        double *value;      /* an element each, in the output's order; or NULL: recompute */
+        float *bound;       /* the same, rounded up */
         uint8_t *in_sample; /* of each row, where a sample of them is compared; NULL: all are */
     } outputs[MAX_OUTPUTS];
     double bound_factor;     /* errors may be this many times the bound; 0: 1 */

@@ -119,7 +119,8 @@ powerlaw powerlaw_of(int64_t rows, int64_t nnz, double longest, enum powerlaw_co
 int64_t powerlaw_length(const powerlaw *law, int64_t row)
 {
     const int64_t rank = rank_of(law, row);
-    const double from = entries_from(law, (double)rank), after = entries_from(law, (double)rank + 1);
+    const double from = entries_from(law, (double)rank),
+                 after = entries_from(law, (double)rank + 1);
     return (int64_t)(from + 0.5) - (int64_t)(after + 0.5);
 }
 
@@ -209,9 +210,10 @@ static enum status draw_rows(const powerlaw *law, int64_t first, csr_matrix *A, 
 enum status powerlaw_make(const powerlaw *law, int64_t first, int64_t end, csr_matrix *A,
                           error_text *error)
 {
-    int64_t nnz = 0;
-#pragma omp parallel for reduction(+ : nnz) schedule(static)
-    for (int64_t row = first; row < end; row++)
+    const bool whole = first == 0 && end == law->rows;
+    int64_t nnz = whole ? law->nnz : 0; /* known before anything is computed */
+#pragma omp parallel for reduction(+ : nnz) schedule(static) if (!whole)
+    for (int64_t row = whole ? end : first; row < end; row++)
         nnz += powerlaw_length(law, row);
     enum status status = csr_alloc(A, end - first, law->rows, nnz, false, error);
     if (status != STATUS_OK) return status;
@@ -258,8 +260,8 @@ static enum status make(const generator *self, double *value, csr_matrix *A, err
     const double most = fmin(ceil(high), others);
     const double longest = generator_value(value, LONGEST, most);
     if (longest < floor(low) || longest > most)
-        return generator_refuse(self, LONGEST, longest, floor(low), most,
-                                "the law has no such row", error);
+        return generator_refuse(self, LONGEST, longest, floor(low), most, "the law has no such row",
+                                error);
     if (nnz == 0) return csr_alloc(A, rows, rows, 0, false, error);
     const powerlaw law = powerlaw_of(rows, nnz, longest, columns, seed);
     return powerlaw_make(&law, 0, rows, A, error);

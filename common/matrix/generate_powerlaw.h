@@ -20,9 +20,9 @@
 
 enum { POWERLAW_ROUNDS = 4 };
 
-/* Whose columns are popular. */
+/* Popularity of columns. */
 enum powerlaw_columns {
-    POWERLAW_EVEN,     /* all alike */
+    POWERLAW_EVEN, /* all alike */
     POWERLAW_BY_LENGTH /* in proportion to the length of the row of the same number, as in a symmetric matrix */
 };
 

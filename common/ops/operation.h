@@ -23,7 +23,8 @@ extern "C" {
 enum {
     MAX_TUNABLES = 12,
     MAX_TUNABLE_VALUES = 12,
-    MAX_ROW_RANGES = 8, /* of 2^31 nonzeros, whose columns and fp32 values are all that 128 GiB hold */
+    MAX_ROW_RANGES =
+        8, /* of 2^31 nonzeros, whose columns and fp32 values are all that 128 GiB hold */
     MAX_OPERANDS = 3 * MAX_ROW_RANGES + 1,
     MAX_OUTPUTS = 8,
     MAX_GATHERS = 4,

@@ -290,7 +290,8 @@ static void count_footprint(const csr_matrix *counts, int width, enum precision 
     const size_t in_B = (size_t)counts->cols * width, in_C = (size_t)counts->rows * width;
     *f = (footprint){
         .host = (double)spmm_ranges_bytes(counts->rows, counts->nnz) +
-                (double)numbers_bytes(precision, in_B) + (double)numbers_bytes(precision, counts->nnz),
+                (double)numbers_bytes(precision, in_B) +
+                (double)numbers_bytes(precision, counts->nnz),
         .result = (double)numbers_bytes(precision, in_C),
         .device = 4 * rows + (4 + element) * nnz + element * ((double)in_B + (double)in_C),
         .on_each = element * (double)in_B,
@@ -492,8 +493,7 @@ static void least(const problem *p, const void *instance, least_work *l)
 static int64_t needs(const problem *p, int input, bool handed)
 {
     const int64_t bytes = (int64_t)p->inputs[input].bytes;
-    if (input == B_DENSE)
-        return (int64_t)p->inputs[input].element * p->used_columns * p->width;
+    if (input == B_DENSE) return (int64_t)p->inputs[input].element * p->used_columns * p->width;
     switch (input < NUM_INPUTS ? input : (input - NUM_INPUTS) % 3) {
     case COL_IDX:
         return handed ? 0 : bytes;

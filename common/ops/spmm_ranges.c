@@ -52,33 +52,46 @@ static int64_t rows_between_vectors(const problem *p)
     return step;
 }
 
+/* Nonzeros of a range that leave as few ranges as the limit does, and all but the last about alike: a range ends only
+ * where `step` rows more would exceed them, so each has its share at least. */
+static int64_t share_of(const problem *p, int64_t most, int64_t step)
+{
+    if (p->A->nnz <= most) return most;
+    const int64_t ranges = (p->A->nnz + most - 1) / most;
+    const int64_t share = p->A->nnz / ranges + p->stats.max * step;
+    return share < most ? share : most;
+}
+
 static enum status cut(problem *p, error_text *error)
 {
     const csr_matrix *A = p->A;
-    const int64_t most = limit(), step = rows_between_vectors(p);
+    const int64_t step = rows_between_vectors(p), most = limit();
     int64_t row;
-    p->num_ranges = row_ranges_fill(A->row_ptr, A->rows, most, step, p->range_first, &row);
+    p->num_ranges =
+        row_ranges_fill(A->row_ptr, A->rows, share_of(p, most, step), step, p->range_first, &row);
     if (p->num_ranges > 0) return STATUS_OK;
     const bool many = p->num_ranges < 0;
     p->num_ranges = 0;
     if (many)
-        return fail(error, STATUS_MEMORY,
-                    "%lld nonzeros need more than %d row ranges of at most %lld, and one device takes "
-                    "no more",
-                    (long long)A->nnz, MAX_ROW_RANGES, (long long)most);
+        return fail(
+            error, STATUS_MEMORY,
+            "%lld nonzeros need more than %d row ranges of at most %lld, and one device takes "
+            "no more",
+            (long long)A->nnz, MAX_ROW_RANGES, (long long)most);
     const int64_t end = row + step < A->rows ? row + step : A->rows;
     for (int64_t i = row; i < end; i++)
         if (A->row_ptr[i + 1] - A->row_ptr[i] > most)
-            return fail(error, STATUS_MEMORY,
-                        "row %lld has %lld nonzeros: the 32-bit offsets of kernels take at most %lld "
-                        "in a range of rows",
-                        (long long)i, (long long)(A->row_ptr[i + 1] - A->row_ptr[i]),
-                        (long long)most);
-    return fail(error, STATUS_MEMORY,
-                "rows %lld to %lld, which C's alignment keeps together at this %s, have %lld nonzeros: "
-                "a range of rows takes at most %lld",
-                (long long)row, (long long)end - 1, p->operation->width,
-                (long long)(A->row_ptr[end] - A->row_ptr[row]), (long long)most);
+            return fail(
+                error, STATUS_MEMORY,
+                "row %lld has %lld nonzeros: the 32-bit offsets of kernels take at most %lld "
+                "in a range of rows",
+                (long long)i, (long long)(A->row_ptr[i + 1] - A->row_ptr[i]), (long long)most);
+    return fail(
+        error, STATUS_MEMORY,
+        "rows %lld to %lld, which C's alignment keeps together at this %s, have %lld nonzeros: "
+        "a range of rows takes at most %lld",
+        (long long)row, (long long)end - 1, p->operation->width,
+        (long long)(A->row_ptr[end] - A->row_ptr[row]), (long long)most);
 }
 
 /* Fills a range from rows first .. end - 1 of A, which are not all of it. */

@@ -43,10 +43,11 @@ typedef struct row {
     int before_lab;            /* ... which is this lab (0: none), */
     char before_precision[8]; /* in this precision, where it is another one; neither has a column */
     int ranges;               /* of A's rows, one after the other; 1: the whole (spmm_ranges.h) */
-    double checked_share;     /* of the outputs' elements: less than 1 where a sample of rows was (verify.h) */
-    double worst_error;       /* largest error over its bound; at most 1 where status is ok */
-    char status[8];           /* ok, wrong, oom, skip, error; sample: traced in part, not checked */
-    char message[256];        /* why, where status is not ok */
+    double
+        checked_share; /* of the outputs' elements: less than 1 where a sample of rows was (verify.h) */
+    double worst_error; /* largest error over its bound; at most 1 where status is ok */
+    char status[8];     /* ok, wrong, oom, skip, error; sample: traced in part, not checked */
+    char message[256];  /* why, where status is not ok */
 
     /* Findings of the instruments, each group empty unless its flag is set. Counters are sums over the
      * kernels of run. */

@@ -12,8 +12,8 @@ static const options CHECK_ONLY = {.check = true, .bench = false, .seed = 1};
 /* Contenders whose sums of a row are formed in one order, whatever the other rows are: by name, in every precision. */
 static bool adds_row_by_row(const contender *c)
 {
-    static const char *const NAMES[] = {"row_per_thread", "warp_per_row", "shared_tiles", "tuning",
-                                        "roma",           "subwarp"};
+    static const char *const NAMES[] = {"row_per_thread", "warp_per_row", "shared_tiles",
+                                        "tuning",         "roma",         "subwarp"};
     bool does = false;
     for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++)
         does |= contender_find(c->operation, NAMES[i], c->precision) == c;
@@ -122,7 +122,8 @@ static void try_one(const contender *c, const device_info *device, const csr_mat
 
 const char *ranges_failure(const contender *c, const device_info *device)
 {
-    static const int WIDTHS[] = {32, 7, 33}; /* ranges begin at any row, and at multiples of four or eight */
+    static const int WIDTHS[] = {
+        32, 7, 33}; /* ranges begin at any row, and at multiples of four or eight */
     static char text[500];
     char wrong[400] = "";
     *text = 0;

@@ -31,8 +31,9 @@ static void a_hook_lowers_a_limit_and_never_raises_it(void **state)
     static const struct {
         const char *text;
         int64_t limit;
-    } CASES[] = {{"", 100},  {"1", 1},      {"100", 100}, {"101", 100}, {"0", 100},
-                 {"-5", 100}, {"7x", 100},  {"x", 100},   {"1e1", 100}, {"99999999999999999999", 100}};
+    } CASES[] = {
+        {"", 100},   {"1", 1},    {"100", 100}, {"101", 100}, {"0", 100},
+        {"-5", 100}, {"7x", 100}, {"x", 100},   {"1e1", 100}, {"99999999999999999999", 100}};
     assert_int_equal(test_limit(LIMIT, 100), 100);
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
         setenv(LIMIT, CASES[i].text, 1);
@@ -111,7 +112,8 @@ static void offsets_may_pass_32_bits(void **state)
     assert_int_equal(first[1], 3);
     assert_int_equal(row_ranges_fill(row_ptr, 6, 6 * each - 1, 1, first, &row), 2);
     assert_int_equal(first[1], 5);
-    assert_int_equal(row_ranges_fill(row_ptr, 6, MAX_NNZ, 2, first, &row), 0); /* 2^31 in two rows */
+    assert_int_equal(row_ranges_fill(row_ptr, 6, MAX_NNZ, 2, first, &row),
+                     0); /* 2^31 in two rows */
     assert_int_equal(row, 0);
 }
 
@@ -127,7 +129,7 @@ static void arrays_are_cut_alike(void **state)
     snprintf(limit, sizeof limit, "%lld", (long long)(A.nnz / 3));
     setenv(LIMIT, limit, 1);
     problem_create(&cut, &spmm_operation, PRECISION_FP32, &A, 32, 3);
-    assert_in_range(cut.num_ranges, 4, MAX_ROW_RANGES);
+    assert_in_range(cut.num_ranges, 3, MAX_ROW_RANGES);
     assert_int_equal(whole.num_ranges, 1);
     assert_int_equal(cut.num_inputs, 1 + 3 * cut.num_ranges);
     assert_string_equal(cut.inputs[B_DENSE].name, "B");
@@ -151,6 +153,20 @@ static void arrays_are_cut_alike(void **state)
     csr_free(&A);
 }
 
+/* Where the limit needs two ranges, they are alike; without a share, the first would have 1000 nonzeros. */
+static void ranges_are_about_alike(void **state)
+{
+    (void)state;
+    csr_matrix A = full_pattern(160, 10);
+    problem p;
+    setenv(LIMIT, "1000", 1);
+    problem_create(&p, &spmm_operation, PRECISION_FP32, &A, 32, 3);
+    assert_int_equal(p.num_ranges, 2);
+    assert_in_range(A.row_ptr[p.range_first[1]], 800, 810);
+    p.operation->destroy(&p);
+    csr_free(&A);
+}
+
 /* Rows of C of a range begin at a multiple of 16 bytes, whatever N. */
 static void ranges_begin_where_vectors_do(void **state)
 {
@@ -167,6 +183,39 @@ static void ranges_begin_where_vectors_do(void **state)
                 assert_int_equal(p.range_first[r] * row_bytes % 16, 0);
             p.operation->destroy(&p);
         }
+    csr_free(&A);
+}
+
+/* The range of a problem whose arrays are small begins at row 10^8 of C, 12.8 GB behind its start. */
+static void *C_of_run[MAX_ROW_RANGES];
+static int runs;
+
+static cudaError_t note_C(const spmm_plan *plan, const float *B, float *C, cudaStream_t stream)
+{
+    (void)plan, (void)B, (void)stream;
+    C_of_run[runs++] = C;
+    return cudaSuccess;
+}
+
+static void offsets_into_C_may_pass_32_bits(void **state)
+{
+    (void)state;
+    const spmm_contender noting = {.base = {.operation = &spmm_operation, .lab = 1}, .run = note_C};
+    csr_matrix A = full_pattern(160, 10);
+    problem p;
+    void *d_inputs[MAX_OPERANDS] = {0}, *instance, *d_C[] = {(void *)4096};
+    int tuning[MAX_TUNABLES] = {0};
+    setenv(LIMIT, "1000", 1);
+    problem_create(&p, &spmm_operation, PRECISION_FP32, &A, 32, 3);
+    p.range_first[1] = 100000000;
+    assert_int_equal(spmm_operation.prepare(&noting.base, &p, d_inputs, tuning, &instance),
+                     cudaSuccess);
+    assert_int_equal(spmm_operation.run(instance, d_C, 0), cudaSuccess);
+    assert_int_equal(runs, 2);
+    assert_ptr_equal(C_of_run[0], (void *)4096);
+    assert_ptr_equal(C_of_run[1], (void *)(4096 + INT64_C(12800000000)));
+    spmm_operation.release(instance);
+    p.operation->destroy(&p);
     csr_free(&A);
 }
 
@@ -198,8 +247,8 @@ static void a_sample_holds_the_rows_that_matter(void **state)
     comparison c;
     error_text error;
     char spelled[200];
-    assert_int_equal(generate("rand:rows=1000,deg=4,empty=0.1", &A, spelled, sizeof spelled, &error),
-                     STATUS_OK);
+    assert_int_equal(
+        generate("rand:rows=1000,deg=4,empty=0.1", &A, spelled, sizeof spelled, &error), STATUS_OK);
     setenv(LIMIT, "1500", 1);
     setenv(CHECKED, "2000", 1);
     problem_create(&p, &spmm_operation, PRECISION_FP32, &A, 50, 3);
@@ -277,6 +326,8 @@ int main(void)
         cmocka_unit_test(there_are_only_so_many_ranges),
         cmocka_unit_test(offsets_may_pass_32_bits),
         cmocka_unit_test_teardown(arrays_are_cut_alike, clear),
+        cmocka_unit_test_teardown(ranges_are_about_alike, clear),
+        cmocka_unit_test_teardown(offsets_into_C_may_pass_32_bits, clear),
         cmocka_unit_test_teardown(ranges_begin_where_vectors_do, clear),
         cmocka_unit_test_teardown(what_no_range_takes_is_refused, clear),
         cmocka_unit_test_teardown(a_sample_holds_the_rows_that_matter, clear),
