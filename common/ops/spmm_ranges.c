@@ -62,36 +62,42 @@ static int64_t share_of(const problem *p, int64_t most, int64_t step)
     return share < most ? share : most;
 }
 
+/* Says why A has no ranges: row_ranges_fill has returned `count`, and ended at `row`. */
+static enum status refuse(const problem *p, int count, int64_t row, int64_t step, int64_t most,
+                          error_text *error)
+{
+    const csr_matrix *A = p->A;
+    int64_t longest = 0;
+    while (longest < A->rows && A->row_ptr[longest + 1] - A->row_ptr[longest] <= most)
+        longest++;
+    if (longest < A->rows)
+        return fail(error, STATUS_MEMORY,
+                    "row %lld has %lld nonzeros: the 32-bit offsets of kernels take at most %lld "
+                    "in a range of rows",
+                    (long long)longest, (long long)(A->row_ptr[longest + 1] - A->row_ptr[longest]),
+                    (long long)most);
+    if (count < 0)
+        return fail(error, STATUS_MEMORY,
+                    "%lld nonzeros need more than %d row ranges of at most %lld, and one device "
+                    "takes no more",
+                    (long long)A->nnz, MAX_ROW_RANGES, (long long)most);
+    const int64_t end = row + step < A->rows ? row + step : A->rows;
+    return fail(error, STATUS_MEMORY,
+                "rows %lld to %lld, which C's alignment keeps together at this %s, have %lld "
+                "nonzeros: a range of rows takes at most %lld",
+                (long long)row, (long long)end - 1, p->operation->width,
+                (long long)(A->row_ptr[end] - A->row_ptr[row]), (long long)most);
+}
+
 static enum status cut(problem *p, error_text *error)
 {
     const csr_matrix *A = p->A;
     const int64_t step = rows_between_vectors(p), most = limit();
     int64_t row;
-    p->num_ranges =
+    const int count =
         row_ranges_fill(A->row_ptr, A->rows, share_of(p, most, step), step, p->range_first, &row);
-    if (p->num_ranges > 0) return STATUS_OK;
-    const bool many = p->num_ranges < 0;
-    p->num_ranges = 0;
-    if (many)
-        return fail(
-            error, STATUS_MEMORY,
-            "%lld nonzeros need more than %d row ranges of at most %lld, and one device takes "
-            "no more",
-            (long long)A->nnz, MAX_ROW_RANGES, (long long)most);
-    const int64_t end = row + step < A->rows ? row + step : A->rows;
-    for (int64_t i = row; i < end; i++)
-        if (A->row_ptr[i + 1] - A->row_ptr[i] > most)
-            return fail(
-                error, STATUS_MEMORY,
-                "row %lld has %lld nonzeros: the 32-bit offsets of kernels take at most %lld "
-                "in a range of rows",
-                (long long)i, (long long)(A->row_ptr[i + 1] - A->row_ptr[i]), (long long)most);
-    return fail(
-        error, STATUS_MEMORY,
-        "rows %lld to %lld, which C's alignment keeps together at this %s, have %lld nonzeros: "
-        "a range of rows takes at most %lld",
-        (long long)row, (long long)end - 1, p->operation->width,
-        (long long)(A->row_ptr[end] - A->row_ptr[row]), (long long)most);
+    p->num_ranges = count > 0 ? count : 0;
+    return count > 0 ? STATUS_OK : refuse(p, count, row, step, most, error);
 }
 
 /* Fills a range from rows first .. end - 1 of A, which are not all of it. */
