@@ -46,7 +46,7 @@ enum status room_ahead(const dataset *d, const options *o, enum precision precis
     const operation *op = o->operation;
     if (!op->footprint || d->known_nnz == 0 || o->num_widths < 1) return STATUS_OK;
     const csr_matrix counts = {.rows = d->known_rows, .cols = d->known_cols, .nnz = d->known_nnz};
-    footprint f;
+    problem_bytes f;
     op->footprint(&counts, least_width(o), precision, &f);
     enum status status = room_on_device(f.device, f.on_each, op->width, error);
     if (status != STATUS_OK) return status;

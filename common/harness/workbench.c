@@ -18,7 +18,7 @@
 static enum status check_room(const problem *p, error_text *error)
 {
     size_t need = 0;
-    footprint f = {.on_each = -1};
+    problem_bytes f = {.on_each = -1};
     for (int i = 0; i < p->num_outputs; i++)
         need += guarded_footprint(output_bytes(&p->outputs[i]));
     for (int i = 0; i < p->num_inputs; i++)

@@ -234,12 +234,12 @@ typedef struct least_work {
 } least_work;
 
 /* Bytes that a problem takes, from its counts alone. */
-typedef struct footprint {
+typedef struct problem_bytes {
     double host;    /* inputs in host memory, beside the dataset */
     double result;  /* outputs in host memory */
     double device;  /* inputs and outputs on the device */
     double on_each; /* of those, what each of several devices would hold that share the rows */
-} footprint;
+} problem_bytes;
 
 /* ---- operations ------------------------------------------------------------------------------ */
 
@@ -277,7 +277,8 @@ typedef struct operation {
                     char *text, size_t bytes);
 
     /* Optional. Counts what a problem on a matrix of these counts, without values, will take. */
-    void (*footprint)(const csr_matrix *counts, int width, enum precision precision, footprint *f);
+    void (*footprint)(const csr_matrix *counts, int width, enum precision precision,
+                      problem_bytes *bytes);
 
     void (*cost)(const problem *p, cost_model *model);
     /* Optional. Fills `least` for an instance that prepare has made. Without it there is no bound. */

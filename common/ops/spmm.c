@@ -283,12 +283,12 @@ static enum status create(problem *p, error_text *error)
 
 /* Several devices would share the rows of A and C, and have B each (lab 70). */
 static void count_footprint(const csr_matrix *counts, int width, enum precision precision,
-                            footprint *f)
+                            problem_bytes *f)
 {
     const double element = precision_format(precision)->bytes;
     const double rows = (double)counts->rows, nnz = (double)counts->nnz;
     const size_t in_B = (size_t)counts->cols * width, in_C = (size_t)counts->rows * width;
-    *f = (footprint){
+    *f = (problem_bytes){
         .host = (double)spmm_ranges_bytes(counts->rows, counts->nnz) +
                 (double)numbers_bytes(precision, in_B) +
                 (double)numbers_bytes(precision, counts->nnz),

@@ -27,7 +27,7 @@ static void counts_are_those_of_the_problem(void **state)
     for (int cut = 0; cut <= 1; cut++)
         for (int i = 0; i < NUM_PRECISIONS; i++) {
             csr_matrix A;
-            footprint f;
+            problem_bytes f;
             error_text error;
             double inputs = 0, outputs = 0;
             assert_int_equal(csr_alloc(&A, 1000, 1000, 20000, false, &error), STATUS_OK);
