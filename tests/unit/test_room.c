@@ -20,7 +20,7 @@ static void devices_share_what_is_not_on_each(void **state)
     assert_int_equal(devices_needed(1e18, 0, 1), INT64_C(1000000000000000000));
 }
 
-/* What create makes and the device holds is what was counted before, in every precision, in one range and in several. */
+/* Counts before the fact are those of what create makes, in every precision, in one range and in several. */
 static void counts_are_those_of_the_problem(void **state)
 {
     (void)state;

@@ -247,8 +247,9 @@ static void a_sample_holds_the_rows_that_matter(void **state)
     comparison c;
     error_text error;
     char spelled[200];
-    assert_int_equal(
-        generate("rand:rows=1000,deg=4,empty=0.1", &A, spelled, sizeof spelled, &error), STATUS_OK);
+    assert_int_equal(generate("powerlaw:rows=1000,nnz=4000,longest=100,seed=1", &A, spelled,
+                              sizeof spelled, &error),
+                     STATUS_OK);
     setenv(LIMIT, "1500", 1);
     setenv(CHECKED, "2000", 1);
     problem_create(&p, &spmm_operation, PRECISION_FP32, &A, 50, 3);
