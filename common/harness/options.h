@@ -21,6 +21,9 @@ typedef struct setting {
     char value[24]; /* as it was written: a number, or the name of a value (tunable_read) */
 } setting;
 
+/* Room for the text of options_flags, whatever was set: its words take 100 bytes at most. */
+enum { FLAGS_BYTES = 128 + MAX_TUNABLES * (int)sizeof(setting) };
+
 typedef struct options {
     enum mode mode;
     const char *dataset;        /* NULL: the bundled sample */
@@ -70,7 +73,7 @@ void options_help(FILE *out, const char *program);
 bool options_sampled(const options *o);
 
 /* The options that change what is measured, as one word for the `flags` column: "runs=50;D=2". (L2
- * and the seed have columns of their own.) */
+ * and the seed have columns of their own.) bytes: FLAGS_BYTES, or the end of a long list is lost. */
 void options_flags(const options *o, char *text, size_t bytes);
 
 #endif

@@ -12,7 +12,6 @@
 static const char CACHE_FILE[] = "tuning.tsv";
 
 /* All settings fit: keys that were cut short would be equal. */
-enum { FLAGS_BYTES = 128 + MAX_TUNABLES * (int)sizeof(setting) };
 enum { KEY_BYTES = 700 + FLAGS_BYTES, LINE_BYTES = KEY_BYTES + MAX_TUNABLES * 12 + 2 };
 
 /* Checksum of this program's bytes: of the same sources and settings the compiler makes the same program again. A

@@ -27,7 +27,7 @@ typedef struct row {
     int64_t max_row;
     int N;
     char backend[8], device[64], driver[24], toolkit[24], commit[24];
-    char flags[128], tuning[224];
+    char flags[FLAGS_BYTES], tuning[224];
     uint64_t seed;
     char l2[8];
     double prepare_ms, median_ms, iqr_ms, batch_ms;

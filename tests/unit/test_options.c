@@ -6,6 +6,9 @@
 
 #include "harness/options.h"
 #include "ops/spmm.h"
+#include "results/row.h"
+
+#include <limits.h>
 
 static const char *const NAMES[] = {"one"};
 
@@ -444,6 +447,28 @@ static void flags_column_is_cut(void **state)
     assert_int_equal(text[16], '#');
 }
 
+/* The longest words, names and values: a row has room for all of it. */
+static void a_row_has_room_for_all_flags(void **state)
+{
+    (void)state;
+    char text[2 * FLAGS_BYTES];
+    options o = parsed("--sweep");
+    o.check = o.bench = false;
+    o.runs = INT_MAX;
+    o.tune = true;
+    o.instruments =
+        INSTRUMENT_COUNTERS | INSTRUMENT_MEMCHECK | INSTRUMENT_RACECHECK | INSTRUMENT_TRACE;
+    o.sample = 0.000123456;
+    for (o.num_settings = 0; o.num_settings < MAX_TUNABLES; o.num_settings++) {
+        setting *s = &o.settings[o.num_settings];
+        memset(s, 'X', sizeof *s);
+        s->name[sizeof s->name - 1] = s->value[sizeof s->value - 1] = 0;
+    }
+    options_flags(&o, text, sizeof text);
+    assert_true(strlen(text) > (sizeof(setting) - 1) * MAX_TUNABLES);
+    assert_true(strlen(text) < sizeof((row *)0)->flags);
+}
+
 static void help_names_everything(void **state)
 {
     (void)state;
@@ -515,6 +540,7 @@ int main(void)
         cmocka_unit_test(contradictions),
         cmocka_unit_test(flags_column),
         cmocka_unit_test(flags_column_is_cut),
+        cmocka_unit_test(a_row_has_room_for_all_flags),
         cmocka_unit_test(help_names_everything),
     };
     return cmocka_run_group_tests_name("options", tests, register_labs, NULL);
