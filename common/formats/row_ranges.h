@@ -1,6 +1,6 @@
 /*
  * row_ranges.h - the rows of A cut into ranges of like work, each a matrix of its own on a device: for ranks side by
- * side, and for matrices of more than 2^31 nonzeros, whose ranges one device takes in turn.
+ * side. Ranges that one device takes in turn, for want of 64-bit offsets, are those of ops/spmm_ranges.h.
  */
 #ifndef FORMATS_ROW_RANGES_H
 #define FORMATS_ROW_RANGES_H

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /* Returns the number in the environment variable `name`, which begins with SPMM_TEST_, if it is whole and 1 .. usual; else
- * `usual`. So a limit becomes smaller, and never larger: no result gets less right by it. A release build obeys, too:
- * tests are of the program that users have. It is no setting, and no page for users names it. */
+ * `usual`. So a limit becomes smaller, and never larger; a smaller sample is said by the verdict. A release build obeys, too:
+ * tests are of the program that users have. It is no setting: the tour names it for those who add tests. */
 int64_t test_limit(const char *name, int64_t usual);
 
 #endif

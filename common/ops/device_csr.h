@@ -7,8 +7,9 @@
 #include "matrix/csr.h"
 #include "matrix/stats.h"
 
-/* Row offsets are 32-bit here: operations refuse nnz above what int holds. The arrays are cudaMalloc'ed,
- * hence 256-byte aligned, and must not be written. */
+/* Row offsets are 32-bit here. Of a matrix with more nonzeros than int holds, SpMM makes one of each range of rows
+ * (spmm_ranges.h); other operations refuse it. The arrays are cudaMalloc'ed, hence 256-byte aligned, and must not be
+ * written. */
 typedef struct device_csr {
     int rows, cols, nnz;
     const int *d_row_ptr;   /* rows + 1 */

@@ -27,8 +27,8 @@ static int64_t last_end(const int64_t *row_ptr, int64_t rows, int64_t begin, int
     return low * step;
 }
 
-int row_ranges_fill(const int64_t *row_ptr, int64_t rows, int64_t most, int64_t step,
-                    int64_t first[MAX_ROW_RANGES + 1], int64_t *row)
+int spmm_ranges_fill(const int64_t *row_ptr, int64_t rows, int64_t most, int64_t step,
+                     int64_t first[MAX_ROW_RANGES + 1], int64_t *row)
 {
     int count = 0;
     first[0] = 0;
@@ -62,7 +62,7 @@ static int64_t share_of(const problem *p, int64_t most, int64_t step)
     return share < most ? share : most;
 }
 
-/* Says why A has no ranges: row_ranges_fill has returned `count`, and ended at `row`. */
+/* Says why A has no ranges: spmm_ranges_fill has returned `count`, and ended at `row`. */
 static enum status refuse(const problem *p, int count, int64_t row, int64_t step, int64_t most,
                           error_text *error)
 {
@@ -95,7 +95,7 @@ static enum status cut(problem *p, error_text *error)
     const int64_t step = rows_between_vectors(p), most = limit();
     int64_t row;
     const int count =
-        row_ranges_fill(A->row_ptr, A->rows, share_of(p, most, step), step, p->range_first, &row);
+        spmm_ranges_fill(A->row_ptr, A->rows, share_of(p, most, step), step, p->range_first, &row);
     p->num_ranges = count > 0 ? count : 0;
     return count > 0 ? STATUS_OK : refuse(p, count, row, step, most, error);
 }

@@ -25,8 +25,8 @@ typedef struct spmm_ranges {
 /* Fills first[0 .. count]: range r has rows first[r] .. first[r + 1] - 1, as many as `most` nonzeros allow, and begins at
  * a multiple of `step` rows. Returns the count; 0 if `step` rows, of which *row is the first, have more than that; -1 if
  * more than MAX_ROW_RANGES are needed. row_ptr: rows + 1 offsets. O(count log rows). */
-int row_ranges_fill(const int64_t *row_ptr, int64_t rows, int64_t most, int64_t step,
-                    int64_t first[MAX_ROW_RANGES + 1], int64_t *row);
+int spmm_ranges_fill(const int64_t *row_ptr, int64_t rows, int64_t most, int64_t step,
+                     int64_t first[MAX_ROW_RANGES + 1], int64_t *row);
 
 /* Cuts p->A and fills *ranges, p->num_ranges and p->range_first. Rows of C of a range begin at a multiple of 16 bytes, so that
  * kernels may store vectors there. STATUS_MEMORY: a row exceeds the limit, there are too many ranges, or no memory. On

@@ -47,7 +47,7 @@ static void a_hook_lowers_a_limit_and_never_raises_it(void **state)
 static void assert_cut(const int64_t *row_ptr, int64_t rows, int64_t most, int64_t step)
 {
     int64_t first[MAX_ROW_RANGES + 1], row;
-    const int count = row_ranges_fill(row_ptr, rows, most, step, first, &row);
+    const int count = spmm_ranges_fill(row_ptr, rows, most, step, first, &row);
     if (count <= 0) return;
     assert_int_equal(first[0], 0);
     assert_int_equal(first[count], rows);
@@ -82,7 +82,7 @@ static void a_row_may_be_as_long_as_the_limit(void **state)
     int64_t first[MAX_ROW_RANGES + 1], row;
     for (int64_t length = 9; length <= 11; length++) {
         const int64_t row_ptr[] = {0, 0, 0, length, length, length + 1};
-        const int count = row_ranges_fill(row_ptr, 5, 10, 1, first, &row);
+        const int count = spmm_ranges_fill(row_ptr, 5, 10, 1, first, &row);
         assert_int_equal(count, length == 9 ? 1 : length == 10 ? 2 : 0);
         if (length == 10) assert_int_equal(first[1], 4);
         if (length == 11) assert_int_equal(row, 2);
@@ -95,8 +95,8 @@ static void there_are_only_so_many_ranges(void **state)
     int64_t first[MAX_ROW_RANGES + 1], row, row_ptr[MAX_ROW_RANGES + 2];
     for (int i = 0; i <= MAX_ROW_RANGES + 1; i++)
         row_ptr[i] = 5 * i;
-    assert_int_equal(row_ranges_fill(row_ptr, MAX_ROW_RANGES, 5, 1, first, &row), MAX_ROW_RANGES);
-    assert_int_equal(row_ranges_fill(row_ptr, MAX_ROW_RANGES + 1, 5, 1, first, &row), -1);
+    assert_int_equal(spmm_ranges_fill(row_ptr, MAX_ROW_RANGES, 5, 1, first, &row), MAX_ROW_RANGES);
+    assert_int_equal(spmm_ranges_fill(row_ptr, MAX_ROW_RANGES + 1, 5, 1, first, &row), -1);
 }
 
 /* Six rows of 2^30 nonzeros, of which nothing but offsets is there. A sum, a difference or a middle in 32 bits would be
@@ -107,12 +107,12 @@ static void offsets_may_pass_32_bits(void **state)
     const int64_t each = INT64_C(1) << 30;
     const int64_t row_ptr[] = {0, each, 2 * each, 3 * each, 4 * each, 5 * each, 6 * each};
     int64_t first[MAX_ROW_RANGES + 1], row;
-    assert_int_equal(row_ranges_fill(row_ptr, 6, MAX_NNZ, 1, first, &row), 6);
-    assert_int_equal(row_ranges_fill(row_ptr, 6, 3 * each, 1, first, &row), 2);
+    assert_int_equal(spmm_ranges_fill(row_ptr, 6, MAX_NNZ, 1, first, &row), 6);
+    assert_int_equal(spmm_ranges_fill(row_ptr, 6, 3 * each, 1, first, &row), 2);
     assert_int_equal(first[1], 3);
-    assert_int_equal(row_ranges_fill(row_ptr, 6, 6 * each - 1, 1, first, &row), 2);
+    assert_int_equal(spmm_ranges_fill(row_ptr, 6, 6 * each - 1, 1, first, &row), 2);
     assert_int_equal(first[1], 5);
-    assert_int_equal(row_ranges_fill(row_ptr, 6, MAX_NNZ, 2, first, &row),
+    assert_int_equal(spmm_ranges_fill(row_ptr, 6, MAX_NNZ, 2, first, &row),
                      0); /* 2^31 in two rows */
     assert_int_equal(row, 0);
 }
