@@ -70,9 +70,14 @@ LDLIBS_ALL += $(CUSPARSELT) -Wl,-rpath,$(dir $(CUSPARSELT))
 else
 BACKEND_SOURCES := $(filter-out common/baselines/cusparselt.c,$(BACKEND_SOURCES))
 endif
+# NCCL comes with some toolkits, and scripts/setup --cuda brings it. Without it there is one device alone.
+ifneq ($(and $(wildcard $(CUDA_LIBDIR)/libnccl.so),$(wildcard $(CUDA_HOME)/include/nccl.h)),)
+CFLAGS_ALL += -DEXCHANGE_NCCL
+LDLIBS_ALL += -lnccl
+endif
 else
 INCLUDES += -Icommon/simt/include
-CFLAGS_ALL += -Icommon/simt/include
+CFLAGS_ALL += -Icommon/simt/include -DEXCHANGE_NCCL
 # -fno-strict-aliasing: CUDA C reinterprets float* as float4*, and nvcc allows it. -gdwarf-4: with
 # version 5 addr2line names the generated file instead of the .cu that #line gives. -g1: lines and inlined functions
 # are all that messages need; local variables, which optimised code has lost, take a fifth of the compiler's time.

@@ -16,6 +16,13 @@ cudaError_t cuda_failed(cudaError_t error, const char *call, const char *file, i
     return error;
 }
 
+cudaError_t cuda_failed_as(cudaError_t error, const char *text)
+{
+    last_error = error;
+    snprintf(last_text, sizeof last_text, "%s", text);
+    return error;
+}
+
 const char *cuda_failure_text(cudaError_t error)
 {
     const bool seen = error == last_error && error != cudaSuccess;

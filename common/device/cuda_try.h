@@ -19,6 +19,9 @@ cudaError_t cuda_failed(cudaError_t error, const char *call, const char *file, i
  * The string lives until the next failure. */
 const char *cuda_failure_text(cudaError_t error);
 
+/* The same for what failed on another thread, or in a library: `text` is all that cuda_failure_text will say. */
+cudaError_t cuda_failed_as(cudaError_t error, const char *text);
+
 /* Returns from the calling function with the error if `call` fails. */
 #define CUDA_TRY(call)                                                                    \
     do {                                                                                  \

@@ -6,6 +6,7 @@
 #include "harness/chosen.h"
 #include "harness/device.h"
 #include "harness/provenance.h"
+#include "harness/ranks.h"
 #include "harness/session.h"
 #include "harness/twin.h"
 #include "matrix/dataset.h"
@@ -100,7 +101,11 @@ int main(int argc, char **argv)
         if (status != STATUS_OK) fprintf(stderr, "%s: %s\n", program, error.text);
         break;
     case MODE_RUN:
-        status = session_run(&o, program);
+        status = ranks_begin(&o, &error);
+        if (status == STATUS_OK)
+            status = ranks_end(session_run(&o, program), program);
+        else
+            fprintf(stderr, "%s: %s\n", program, error.text);
         break;
     }
     return finish(program, status);

@@ -1,5 +1,6 @@
 #include "harness/options.h"
 
+#include "exchange/exchange.h"
 #include "harness/chosen.h"
 #include "matrix/nearest.h"
 
@@ -35,6 +36,7 @@ enum option_id {
     OPT_JSON,
     OPT_DATA_DIR,
     OPT_DEVICE,
+    OPT_DEVICES,
     OPT_CELLS,
     OPT_LIST,
     OPT_HELP,
@@ -79,6 +81,7 @@ static const struct {
     {"json", "FILE", OPT_JSON, "the same rows as JSON"},
     {"data-dir", "DIR", OPT_DATA_DIR, "look for datasets here before $SPMM_DATA_DIR"},
     {"device", "I", OPT_DEVICE, "use GPU number I (default 0)"},
+    {"devices", "P", OPT_DEVICES, "run labs whose ranks share a product on P GPUs, one a rank"},
     {"cells", NULL, OPT_CELLS,
      "run nothing; write as CSV what would run: each dataset, width and precision"},
     {"list", NULL, OPT_LIST, "list labs, tunables, datasets and file formats"},
@@ -376,6 +379,13 @@ static enum status parse_option(int id, const char *argument, options *o, error_
             return fail(error, STATUS_USAGE, "--device %s: expected a whole number from 0",
                         argument);
         o->device = (int)value;
+        o->device_asked = true;
+        break;
+    case OPT_DEVICES:
+        if (!parse_integer(argument, 1, EXCHANGE_MOST_RANKS, &value))
+            return fail(error, STATUS_USAGE, "--devices %s: expected 1 to %d", argument,
+                        EXCHANGE_MOST_RANKS);
+        o->devices = (int)value;
         break;
     }
     return STATUS_OK;
@@ -402,6 +412,11 @@ static enum status check_together(const options *o, const char *about_times, err
                     "--%s is about times, and --counters, --predict, --memcheck, --racecheck and "
                     "--trace take none",
                     about_times);
+    if (o->devices && o->instruments)
+        return fail(
+            error, STATUS_USAGE,
+            "--devices: the instruments look at one device; leave it out, and let ranks share "
+            "that (--set RANKS=P)");
     if (o->model && !(o->instruments & INSTRUMENT_COUNTERS))
         return fail(error, STATUS_USAGE, "--model needs --counters or --predict");
     if (o->sample > 0 && !o->instruments)
@@ -579,6 +594,7 @@ void options_flags(const options *o, char *text, size_t bytes)
     if (!o->check) fputs("bench-only;", out);
     if (!o->bench) fputs("check-only;", out);
     if (o->runs) fprintf(out, "runs=%d;", o->runs);
+    if (o->devices) fprintf(out, "devices=%d;", o->devices);
     if (o->tune) fputs("tune;", out);
     if (o->sweep) fputs("sweep;", out);
     if (o->instruments & INSTRUMENT_COUNTERS) fputs(o->predict ? "predict;" : "counters;", out);

@@ -53,6 +53,8 @@ typedef struct options {
     const char *csv_path, *json_path; /* NULL: none; "-": standard output */
     const char *data_dir;
     int device;
+    bool device_asked;
+    int devices; /* ranks of an exchange, with a device each; 0: they share one */
 } options;
 
 /* Parses argv. On STATUS_USAGE the message names the word that was wrong, and the nearest legal one.

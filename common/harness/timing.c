@@ -1,6 +1,7 @@
 #include "harness/timing.h"
 
 #include "device/cuda_try.h"
+#include "exchange/exchange.h"
 #include "harness/device_tools.h"
 
 #include <stdlib.h>
@@ -74,6 +75,7 @@ static cudaError_t time_group(stopwatch *w, const operation *op, void *instance,
         CUDA_TRY(op->run(instance, d_outputs, w->stream));
     w->enqueue_us = fmin(w->enqueue_us, (wall_ms() - before) * 1e3 / repeats);
     CUDA_TRY(cudaEventRecord(w->stop, w->stream));
+    CUDA_TRY(exchange_wait(w->stream));
     CUDA_TRY(cudaEventSynchronize(w->stop));
     CUDA_TRY(cudaGetLastError());
     CUDA_TRY(cudaEventElapsedTime(&elapsed, w->start, w->stop));

@@ -137,6 +137,6 @@ void tuning_choose(workbench *w, const contender *c, int *tuning)
 {
     c->operation->choose(c, w->problem, tuning);
     apply_settings(c, w->options, tuning);
-    if (!w->options->tune || c->untimed || !contender_num_tunables(c)) return;
+    if (!w->options->tune || contender_untimed(c) || !contender_num_tunables(c)) return;
     if (!tuning_recall(w, c, tuning) && measure_all(w, c, tuning)) remember(w, c, tuning);
 }

@@ -1,6 +1,7 @@
 #include "harness/workbench.h"
 
 #include "device/cuda_try.h"
+#include "exchange/exchange.h"
 #include "harness/device_tools.h"
 #include "harness/hidden.h"
 #include "harness/progress.h"
@@ -222,7 +223,7 @@ enum { TIMED_PREPARES = 5, PREPARE_BUDGET_MS = 1000 };
  * for: one that finds those which an earlier one chose is not timed for choosing them. */
 static bool prepare(trial *t, const contender *c)
 {
-    const bool is_timed = device_keeps_time() && t->w->options->bench && !c->untimed;
+    const bool is_timed = device_keeps_time() && t->w->options->bench && !contender_untimed(c);
     const int most = is_timed ? TIMED_PREPARES : 0;
     const double start = wall_ms();
     int asked[MAX_TUNABLES], timed = 0;
@@ -241,6 +242,28 @@ static bool prepare(trial *t, const contender *c)
     return device_ok(t, e, "prepare");
 }
 
+static cudaError_t distribute(const trial *t, void *const *d_outputs)
+{
+    return t->op->distribute ? t->op->distribute(t->instance, d_outputs) : cudaSuccess;
+}
+
+static cudaError_t collect(const trial *t, void *const *d_outputs)
+{
+    return t->op->collect ? t->op->collect(t->instance, d_outputs) : cudaSuccess;
+}
+
+/* The timed runs, between what does not belong to them. */
+static bool run_timed(const trial *t, void *const *d_outputs)
+{
+    const workbench *const w = t->w;
+    return device_ok(t, distribute(t, d_outputs), "distributing the operands") &&
+           device_ok(t,
+                     time_runs(t->op, t->instance, d_outputs, w->options, w->device->l2_bytes,
+                               &t->out->timing),
+                     "run") &&
+           device_ok(t, collect(t, d_outputs), "collecting the result");
+}
+
 /* Runs on a stream for which the default stream does not wait: what is left there would show. */
 static bool run_once(const trial *t)
 {
@@ -250,10 +273,13 @@ static bool run_once(const trial *t)
     cudaError_t e = cudaDeviceSynchronize(); /* for what filled the arrays */
     if (e == cudaSuccess) e = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
     if (e != cudaSuccess) return device_ok(t, e, "making a stream");
-    e = t->op->run(t->instance, d_outputs, stream);
+    e = distribute(t, d_outputs);
+    if (e == cudaSuccess) e = t->op->run(t->instance, d_outputs, stream);
     if (e == cudaSuccess) e = cudaGetLastError();
     const char *left = device_work_left(stream);
+    if (e == cudaSuccess) e = exchange_wait(stream);
     if (e == cudaSuccess) e = cudaDeviceSynchronize();
+    if (e == cudaSuccess) e = collect(t, d_outputs);
     cudaStreamDestroy(stream);
     return device_ok(t, e, "run") && (!left || set_back(t->out, STATUS_WRONG, "%s", left));
 }
@@ -376,15 +402,11 @@ static bool check_first_run(const trial *t)
 static bool check_later_runs(const trial *t, const contender *c)
 {
     workbench *w = t->w;
-    const bool timed = device_keeps_time() && w->options->bench && !c->untimed;
+    const bool timed = device_keeps_time() && w->options->bench && !contender_untimed(c);
     void *d_outputs[MAX_OUTPUTS];
     workbench_outputs(w, d_outputs);
     if (!device_ok(t, workbench_poison(w), "filling the output")) return false;
-    const bool ran = timed ? device_ok(t,
-                                       time_runs(t->op, t->instance, d_outputs, w->options,
-                                                 w->device->l2_bytes, &t->out->timing),
-                                       "run")
-                           : run_once(t);
+    const bool ran = timed ? run_timed(t, d_outputs) : run_once(t);
     return ran && check(t, w->options->check ? LATER_RUNS : FIRST_RUN);
 }
 
@@ -447,7 +469,7 @@ static bool can_run(const workbench *w, const contender *c, outcome *out)
 void workbench_evaluate(workbench *w, const contender *c, const int *tuning, outcome *out)
 {
     trial t = {.w = w, .op = c->operation, .reference = &w->reference, .out = out};
-    *out = (outcome){.prepare_ms = NAN, .timing = NOT_TIMED, .untimed = c->untimed};
+    *out = (outcome){.prepare_ms = NAN, .timing = NOT_TIMED, .untimed = contender_untimed(c)};
     memcpy(out->tuning, tuning, contender_num_tunables(c) * sizeof *tuning);
     (void)cudaGetLastError(); /* what an earlier contender left behind is not this one's */
     if (!can_run(w, c, out)) return;

@@ -79,6 +79,11 @@ const contender *contender_find(const operation *op, const char *name, enum prec
     return NULL;
 }
 
+const char *contender_untimed(const contender *c)
+{
+    return c->untimed ? c->untimed() : NULL;
+}
+
 int contender_num_tunables(const contender *c)
 {
     int n = 0;

@@ -65,8 +65,9 @@ typedef struct contender {
     enum unit unit;      /* CUDA cores, unless it says otherwise. A library that may use
                                           either says tensor cores, whose bound is the lower one */
     bool vendor_default; /* what the vendor's library picks if one does not choose */
-    /* Why its runs are checked and never timed, in half a sentence: "its ranks share this device". NULL: timed. */
-    const char *untimed;
+    /* Optional, for one that may work on several devices: why its runs are checked and not timed, in half a sentence, as
+     * "its ranks share this device"; NULL: they are timed. */
+    const char *(*untimed)(void);
     bool dense; /* works on A with its zeros: shown beside the others, never
                                           taken for the vendor's best or default */
     /* Optional, for one that rounds its operands: how many times the operation's bound its error may
@@ -116,6 +117,9 @@ const contender *contender_find(const struct operation *operation, const char *n
                                 enum precision precision);
 
 int contender_num_tunables(const contender *c);
+
+/* Why its runs are not timed; NULL: they are. */
+const char *contender_untimed(const contender *c);
 
 /* Fills tuning[] with the initial values of the contender's tunables. */
 void contender_initial_tuning(const contender *c, int *tuning);
@@ -308,6 +312,10 @@ typedef struct operation {
      * stream that `stream` does not wait for is a wrong result (device_work_left). */
     cudaError_t (*run)(void *instance, void *const *d_outputs, cudaStream_t stream);
     void (*release)(void *instance);
+    /* Optional, for contenders on several devices, outside of what is timed: bring dense inputs, and outputs as they are, to
+     * where an instance works on them; and outputs back. Both wait until it is done. */
+    cudaError_t (*distribute)(void *instance, void *const *d_outputs);
+    cudaError_t (*collect)(void *instance, void *const *d_outputs);
     /* Optional. The contender to which an instance leaves its work, and its settings: at depth 0 the
      * instance's own helper, at depth 1 that one's, and so on. NULL: there is none so deep. */
     const contender *(*nested)(const void *instance, int depth, const int **tuning);

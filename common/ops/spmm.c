@@ -610,6 +610,20 @@ static cudaError_t update_values(void *instance)
     return error;
 }
 
+static cudaError_t distribute(void *instance, void *const *d_outputs)
+{
+    const spmm_instance *self = instance;
+    const spmm_contender *c = self->plan.contender;
+    return c->distribute ? c->distribute(&self->plan, self->d_B, d_outputs[0]) : cudaSuccess;
+}
+
+static cudaError_t collect(void *instance, void *const *d_outputs)
+{
+    const spmm_instance *self = instance;
+    const spmm_contender *c = self->plan.contender;
+    return c->collect ? c->collect(&self->plan, d_outputs[0]) : cudaSuccess;
+}
+
 const operation spmm_operation = {
     .name = "spmm",
     .width = "N",
@@ -631,6 +645,8 @@ const operation spmm_operation = {
     .update_values = update_values,
     .run = run,
     .release = release,
+    .distribute = distribute,
+    .collect = collect,
     .nested = nested,
 };
 OPERATION_REGISTER(spmm_operation)

@@ -66,6 +66,10 @@ typedef struct spmm_contender {
     /* Optional. A has new values at the same address, and the pattern it had: brings a plan up to date
      * that keeps values of its own. Without it a plan needs nothing of the kind. */
     cudaError_t (*update_values)(spmm_plan *plan);
+    /* Optional, where the plan works on other devices than B's and C's, outside of what is timed: bring B, and C as it
+     * is, to where run wants them; and C back. Both wait. */
+    cudaError_t (*distribute)(const spmm_plan *plan, const void *B, const void *C);
+    cudaError_t (*collect)(const spmm_plan *plan, void *C);
     /* Optional, of rivals alone (lab 0): what a lab makes of B belongs to its run, and is timed. B is at
      * another address, or has other contents: renews what a plan keeps of it. Called after prepare, too. */
     cudaError_t (*rebind)(spmm_plan *plan, const void *B);

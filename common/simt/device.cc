@@ -1,8 +1,15 @@
 /*
- * device.cc - the one device there is, and how it presents itself: with the limits of compute
- * capability 9.0, so that host code takes the same decisions as for such a GPU.
+ * device.cc - the devices there are, one unless SIMT_DEVICES says otherwise, and how they present themselves: with the
+ * limits of compute capability 9.0, so that host code takes the same decisions as for such a GPU.
  */
 #include "simt/simt.h"
+
+static thread_local int current; /* the device of this host thread */
+
+static bool is_device(int device)
+{
+    return device >= 0 && device < simt_settings.devices;
+}
 
 static const struct cudaDeviceProp &properties(void)
 {
@@ -40,31 +47,33 @@ extern "C" {
 
 cudaError_t cudaGetDeviceCount(int *count)
 {
-    *count = 1;
+    *count = simt_settings.devices;
     return cudaSuccess;
 }
 
 cudaError_t cudaSetDevice(int device)
 {
-    return device == 0 ? cudaSuccess : simt_error(cudaErrorInvalidDevice);
+    if (!is_device(device)) return simt_error(cudaErrorInvalidDevice);
+    current = device;
+    return cudaSuccess;
 }
 
 cudaError_t cudaGetDevice(int *device)
 {
-    *device = 0;
+    *device = current;
     return cudaSuccess;
 }
 
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *result, int device)
 {
-    if (device != 0) return simt_error(cudaErrorInvalidDevice);
+    if (!is_device(device)) return simt_error(cudaErrorInvalidDevice);
     *result = properties();
     return cudaSuccess;
 }
 
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device)
 {
-    if (device != 0) return simt_error(cudaErrorInvalidDevice);
+    if (!is_device(device)) return simt_error(cudaErrorInvalidDevice);
     const struct cudaDeviceProp &p = properties();
     switch (attribute) {
     case cudaDevAttrMaxThreadsPerBlock:

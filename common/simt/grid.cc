@@ -44,6 +44,7 @@ __attribute__((constructor)) static void read_settings(void)
     const int timeout = whole_number("SIMT_TIMEOUT", -1, 1000000);
     simt_settings.timeout_chosen = timeout >= 0;
     simt_settings.timeout = timeout >= 0 ? timeout : 60;
+    simt_settings.devices = max(whole_number("SIMT_DEVICES", 1, 64), 1);
     const char *order = getenv("SIMT_ORDER");
     simt_settings.reverse = order && strcmp(order, "reverse") == 0;
     if (order && *order && !simt_settings.reverse && strcmp(order, "forward") != 0)

@@ -186,12 +186,13 @@ struct worker {
 extern __thread worker *simt_worker; /* of this OS thread; NULL until it first runs a block */
 extern worker *simt_workers[MAX_OS_THREADS]; /* those that have run something; atomic */
 
-/* From the environment: SIMT_THREADS, SIMT_ORDER, SIMT_TIMEOUT; see cuda_runtime_api.h. */
+/* From the environment: SIMT_THREADS, SIMT_ORDER, SIMT_TIMEOUT, SIMT_DEVICES; see cuda_runtime_api.h. */
 struct settings {
     int threads;         /* OS threads */
     bool reverse;        /* lanes, warps and blocks in descending order */
     int timeout;         /* seconds a block may run, 0: for ever */
     bool timeout_chosen; /* by the user; else the default */
+    int devices;         /* that cudaGetDeviceCount tells of */
 };
 extern settings simt_settings;
 

@@ -1,17 +1,17 @@
 /*
- * Lab 71 - overlapped communication: chunks of B are multiplied as they arrive, from ranks of a loopback.
+ * Lab 71 - overlapped communication: chunks of B are multiplied as they arrive from other GPUs.
  *
  * Idea      In lab 70 the product waits for all of B. Here each rank's part goes out in K chunks. The columns
  *           of A are renumbered in the order in which rows of B arrive, so that chunk k is column block k.
  * Changed   Lab 13's launches, one a column block, each behind the event of its chunk. A row's sum is formed
  *           in the order of the chunks, whenever they come: every run has the same bits.
- * Run       make lab71 && ./lab71 arxiv 32 --set RANKS=3,CHUNKS=4
+ * Run       make lab71 && ./lab71 arxiv 32 --set RANKS=3,CHUNKS=4, or on 8 GPUs --devices 8
  * Watch     Every nonzero is in some column block: the rest of lab 13, the shares of few nonzeros, would name
- *           rows of B that have not arrived. Ranks share a device here, so no time is shown.
+ *           rows of B that have not arrived.
  * Paper     O. Selvitopi et al.: Distributed-memory parallel algorithms for SpMM, ICS 2021
  */
 #include "device/parallel_for.cuh"
-#include "exchange/exchange.h"
+#include "exchange/home.h"
 #include "formats/arrival_order.h"
 #include "formats/binned_rows.cuh"
 #include "formats/row_ranges.h"
@@ -34,6 +34,7 @@ struct rank_part {
 struct overlap {
     exchange *ranks;
     int64_t first_row[EXCHANGE_MOST_RANKS + 1]; /* of A and C, of each rank */
+    exchange_home B, C;                         /* rows of B and C on the devices of their ranks */
     arrival_order order;
     rank_part part[EXCHANGE_MOST_RANKS];
 };
@@ -127,7 +128,8 @@ static cudaError_t prepare_rank(exchange_rank *r, void *context)
     if (begin == end) return cudaSuccess;
     CUDA_TRY(row_range_make(A.host, A.d_col_idx, begin, end, sizeof(float), &mine->rows));
     CUDA_TRY(row_range_set_values(&mine->rows, A.host, A.d_values));
-    return lay_out(plan, state, mine);
+    CUDA_TRY(lay_out(plan, state, mine));
+    return cudaDeviceSynchronize(); /* copies between devices are there */
 }
 
 static cudaError_t release_rank(exchange_rank *r, void *context)
@@ -145,25 +147,42 @@ static void release(spmm_plan *plan)
 {
     overlap *const state = (overlap *)plan->state;
     if (state->ranks) state->ranks->kind->each(state->ranks, release_rank, state);
+    exchange_home_free(&state->B);
+    exchange_home_free(&state->C);
     exchange_close(state->ranks);
     free(state);
     plan->state = NULL;
 }
 
-static cudaError_t prepare(spmm_plan *plan)
+/* Cuts rows of A and C, and B into parts and chunks. */
+static cudaError_t cut(const spmm_plan *plan, overlap *state)
 {
     const csr_matrix *const A = plan->A.host;
+    const int ranks = state->ranks->ranks;
+    const size_t row_bytes = plan->N * sizeof(float);
+    int64_t part[EXCHANGE_MOST_RANKS + 1];
+    for (int q = 0; q <= ranks; q++)
+        part[q] = exchange_part(A->cols, ranks, q);
+    row_ranges_cut(A->row_ptr, A->rows, ranks, state->first_row);
+    state->order = arrival_order_of(A->cols, ranks, plan->tuning[TUNE_CHUNKS]);
+    if (arrival_rows(&state->order) > INT32_MAX) return cudaErrorNotSupported;
+    CUDA_TRY(exchange_home_cut(&state->B, state->ranks, part, row_bytes));
+    return exchange_home_cut(&state->C, state->ranks, state->first_row, row_bytes);
+}
+
+static cudaError_t prepare(spmm_plan *plan)
+{
     overlap *const state = (overlap *)calloc(1, sizeof *state);
     plan->state = state;
     if (!state) return cudaErrorMemoryAllocation;
-    cudaError_t error = exchange_open_loopback(plan->tuning[TUNE_RANKS], &state->ranks);
+    cudaError_t error = exchange_open(plan->tuning[TUNE_RANKS], &state->ranks);
     if (error == cudaSuccess) {
-        const int ranks = state->ranks->ranks;
-        row_ranges_cut(A->row_ptr, A->rows, ranks, state->first_row);
-        state->order = arrival_order_of(A->cols, ranks, plan->tuning[TUNE_CHUNKS]);
-        if (arrival_rows(&state->order) > INT32_MAX) error = cudaErrorNotSupported;
+        plan->tuning[TUNE_RANKS] = state->ranks->ranks;
+        error = cut(plan, state);
+        if (error == cudaSuccess)
+            error = state->ranks->kind->each(state->ranks, prepare_rank, plan);
+        error = exchange_agree(state->ranks, error);
     }
-    if (error == cudaSuccess) error = state->ranks->kind->each(state->ranks, prepare_rank, plan);
     if (error != cudaSuccess) release(plan);
     return error;
 }
@@ -188,7 +207,8 @@ static cudaError_t gather_chunk(const product *p, exchange_rank *r, int chunk)
     for (int q = 0; q < ranks->ranks; q++) {
         int64_t from, end;
         arrival_chunk(&state->order, q, chunk, &from, &end);
-        pieces[q] = {p->B + from * p->plan->N, (end - from) * row_bytes,
+        pieces[q] = {exchange_home_of(&state->B, q, p->B) + (from - state->B.first[q]) * row_bytes,
+                     (end - from) * row_bytes,
                      from < end ? arrival_place(&state->order, from) * row_bytes : 0};
     }
     CUDA_TRY(ranks->kind->gather(ranks, r, pieces, mine->d_B));
@@ -213,7 +233,7 @@ static cudaError_t launch_block(const product *p, const exchange_rank *r, int bl
     binned_rows_product b = binned_rows_product_of(mine->blocks, p->plan->N, block);
     if (b.block[NUM_BINS] == 0) return cudaSuccess;
     b.B = mine->d_B;
-    b.C = p->C + state->first_row[r->rank] * p->plan->N;
+    b.C = (float *)exchange_home_of(&state->C, r->rank, p->C);
     for (; b.first_slice < b.num_slices; b.first_slice += MAX_SLICES) {
         const dim3 grid(b.block[NUM_BINS], min(MAX_SLICES, b.num_slices - b.first_slice));
         kernel<<<grid, BLOCK, 0, r->work>>>(b);
@@ -250,6 +270,20 @@ static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStre
     return exchange_join(ranks, stream);
 }
 
+/* B goes to its homes, and so does C: what a run must write shows, since it holds garbage before. */
+static cudaError_t distribute(const spmm_plan *plan, const void *B, const void *C)
+{
+    const overlap *const state = (const overlap *)plan->state;
+    CUDA_TRY(exchange_distribute(&state->B, state->ranks, B));
+    return exchange_distribute(&state->C, state->ranks, C);
+}
+
+static cudaError_t collect(const spmm_plan *plan, void *C)
+{
+    const overlap *const state = (const overlap *)plan->state;
+    return exchange_collect(&state->C, state->ranks, C);
+}
+
 /* ---- new values ------------------------------------------------------------------------------ */
 
 static cudaError_t update_rank(exchange_rank *r, void *context)
@@ -258,7 +292,8 @@ static cudaError_t update_rank(exchange_rank *r, void *context)
     rank_part *const mine = &((overlap *)plan->state)->part[r->rank];
     if (!mine->blocks) return cudaSuccess;
     CUDA_TRY(row_range_set_values(&mine->rows, plan->A.host, plan->A.d_values));
-    return binned_rows_update_values(&mine->rows.A, mine->blocks);
+    CUDA_TRY(binned_rows_update_values(&mine->rows.A, mine->blocks));
+    return cudaDeviceSynchronize();
 }
 
 static cudaError_t update_values(spmm_plan *plan)
@@ -272,12 +307,14 @@ static spmm_contender lab71 = {
              .after = 70,
              .name = "overlapped_communication",
              .summary = "B arrives in chunks, and those that are there are multiplied",
-             .untimed = "its ranks share this device",
+             .untimed = exchange_untimed,
              .tunables = {{"RANKS", "partners that share the product", {1, 3, 8}, 3, 3},
                           {"CHUNKS", "pieces of a rank's part of B", {1, 2, 4, 16}, 4, 4}}},
     .prepare = prepare,
     .run = run,
     .update_values = update_values,
+    .distribute = distribute,
+    .collect = collect,
     .release = release,
 };
 SPMM_REGISTER(lab71)
