@@ -3,6 +3,7 @@
  *
  *   memcheck.cc   addresses, initialisation, read-only arrays
  *   racecheck.cc  accesses that nothing orders
+ *   stream_order.cc  work on streams that do not wait for each other
  *   order.cc      what orders two accesses: barriers, __syncwarp, fences and flags
  *   findings.cc   what the checks found
  *   address.cc    what an address is called
@@ -123,5 +124,14 @@ void memcheck_names_forgotten(void);
 
 /* Nobody will use this memory again. */
 void racecheck_freed(const void *start, size_t bytes);
+
+/* ---- stream_order.cc ------------------------------------------------------------------------- */
+
+/* A launch begins; it makes an access to global memory; it is over once the next piece of work begins. */
+void stream_order_launch(const launch *job);
+void stream_order_access(const access *a);
+/* A copy, or a fill (from: NULL), was enqueued on a stream. */
+void stream_order_moved(const void *to, const void *from, size_t bytes, cudaStream_t stream);
+void stream_order_freed(const void *start, size_t bytes);
 
 #endif

@@ -8,7 +8,7 @@
  *   in a block          __syncthreads; barriers in shared memory (mbarrier), for those who arrive
  *                       before a phase ends, and those who wait for its end
  *   between blocks      nothing but a message
- *   between launches    everything: launches of one stream follow each other
+ *   between launches    everything: launches of one stream follow each other; of others see stream_order.cc
  *
  * A message: a thread passes a fence and then writes a flag with an atomic function or a volatile
  * store; another thread reads the flag, again with an atomic or volatile access. What the sender

@@ -2,10 +2,10 @@
  * profile.cc - the instruments as the harness sees them: what is traced and when, the sums for each
  * kernel and line.
  */
+#include "profiler/checks.h"
 #include "profiler/gpu_model.h"
 #include "profiler/machine.h"
 #include "profiler/predict.h"
-#include "profiler/profiler.h"
 #include "profiler/sample.h"
 
 extern "C" {
@@ -226,6 +226,11 @@ static void host_copied(const void *to, const void *from, size_t bytes)
     seen_copied(to, from, bytes, now.open);
 }
 
+static void host_moved(const void *to, const void *from, size_t bytes, cudaStream_t stream)
+{
+    if (now.open && profiler.racecheck) stream_order_moved(to, from, bytes, stream);
+}
+
 static bool failed(const worker *self)
 {
     const bool finding = now.open && self->failed.error != cudaErrorMemoryAllocation;
@@ -253,6 +258,7 @@ static const observer attached = {
     .freed = memcheck_freed,
     .written = host_wrote,
     .copied = host_copied,
+    .moved = host_moved,
 };
 
 /* ---- what the harness calls ------------------------------------------------------------------ */

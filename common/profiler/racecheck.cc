@@ -27,6 +27,8 @@
  * is relaxed). An atomic function that leaves the value as it was counts as a load beside a volatile
  * store: so a lock that others try to take may be let go by one.
  *
+ * Launches of streams that do not wait for each other are stream_order.cc's affair.
+ *
  * How. Every 4-byte word of memory has notes on who used it last, 32 bytes in all (shadow.h):
  *
  *     write, other_write    the last access that wrote; one more that nothing orders with it
@@ -264,6 +266,7 @@ static void check_words(const access *a, access_class kind)
 void racecheck_access(const access *a)
 {
     if (!is_watched(a)) return;
+    if (!a->shared) stream_order_access(a);
     const bool strong = a->atomic || a->how != WEAK;
     if (strong && (a->atomic || !a->write)) order_strong_read(a->address, a->who, a->shared);
     check_words(a, class_of(a));
@@ -314,8 +317,9 @@ void racecheck_fence(worker *, lane *who, simt_scope scope)
     order_fence(who, scope);
 }
 
-void racecheck_launch_begin(const launch *)
+void racecheck_launch_begin(const launch *job)
 {
+    stream_order_launch(job);
     /* Half of all time is left for a launch: 2 thousand million barriers, fences and blocks. One
      * that needs more is not checked to its end. */
     if (time_now > END_OF_TIME / 2) {
@@ -332,5 +336,7 @@ void racecheck_block_begin(worker *self)
 
 void racecheck_freed(const void *start, size_t bytes)
 {
-    if (profiler.racecheck) cells.forget((uintptr_t)start, bytes);
+    if (!profiler.racecheck) return;
+    cells.forget((uintptr_t)start, bytes);
+    stream_order_freed(start, bytes);
 }

@@ -202,6 +202,7 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaM
     NEED_DEVICE();
     cudaError_t error = copy(to, from, bytes, kind);
     if (!error && bytes > 0) error = simt_enqueued(stream);
+    if (!error && simt_observer) simt_observer->moved(to, from, bytes, stream);
     return simt_error(error);
 }
 
@@ -220,7 +221,9 @@ cudaError_t cudaMemsetAsync(void *pointer, int value, size_t bytes, cudaStream_t
     memset(pointer, value, bytes);
     if (simt_observer) simt_observer->written(pointer, bytes);
     simt_memory_close();
-    return simt_error(simt_enqueued(stream));
+    const cudaError_t error = simt_enqueued(stream);
+    if (!error && simt_observer) simt_observer->moved(pointer, nullptr, bytes, stream);
+    return simt_error(error);
 }
 
 cudaError_t cudaMemGetInfo(size_t *available, size_t *total)

@@ -237,6 +237,8 @@ struct observer {
     void (*freed)(const void *start, size_t bytes);
     void (*written)(const void *to, size_t bytes);
     void (*copied)(const void *to, const void *from, size_t bytes);
+    /* The same once more, when the copy is part of a stream; from is NULL for a fill. */
+    void (*moved)(const void *to, const void *from, size_t bytes, cudaStream_t stream);
 };
 extern const observer *simt_observer;
 
@@ -448,6 +450,11 @@ size_t simt_dynamic_limit(const void *kernel);
 /* Notes one more piece of work in the stream: a launch, a copy or a fill. An error: there is no such
  * stream. */
 cudaError_t simt_enqueued(cudaStream_t stream);
+/* The number of the stream's last piece of work, counted from 1. */
+uint64_t simt_work_number(cudaStream_t stream);
+/* Whether what is enqueued on `stream` now comes after piece `number` of `other`: the stream waits for it, or the host has
+ * waited. */
+bool simt_comes_after(cudaStream_t stream, cudaStream_t other, uint64_t number);
 
 /* ---- switch_*.S ---------------------------------------------------------------------------- */
 

@@ -37,6 +37,7 @@ struct all_streams {
                                             {cudaStreamPerThread, {true, 0, {}}}};
     work blocking; /* what the legacy default stream has to wait for */
     work running;  /* the last work of each stream, unless the host has waited for it */
+    work waited;   /* the last that the host has waited for */
 };
 static all_streams &all = *new all_streams(); /* leaked: it must outlive static destructors */
 
@@ -61,6 +62,7 @@ static stream *find(cudaStream_t handle)
 
 static void host_waits(const work &waited)
 {
+    add(all.waited, waited);
     for (const auto &w : waited) {
         const auto last = all.running.find(w.first);
         if (last != all.running.end() && last->second <= w.second) all.running.erase(last);
@@ -76,6 +78,24 @@ cudaError_t simt_enqueued(cudaStream_t handle)
     s->before[handle] = all.running[handle] = ++s->count;
     if (s->blocking) add(all.blocking, s->before);
     return cudaSuccess;
+}
+
+uint64_t simt_work_number(cudaStream_t handle)
+{
+    std::lock_guard<std::mutex> guard(all.lock);
+    const stream *s = find(handle);
+    return s ? s->count : 0;
+}
+
+bool simt_comes_after(cudaStream_t handle, cudaStream_t other, uint64_t number)
+{
+    std::lock_guard<std::mutex> guard(all.lock);
+    const stream *s = find(handle);
+    if (!other) other = cudaStreamLegacy;
+    const auto waited = all.waited.find(other);
+    if (waited != all.waited.end() && waited->second >= number) return true;
+    const auto before = s->before.find(other);
+    return before != s->before.end() && before->second >= number;
 }
 
 extern "C" {
@@ -103,6 +123,7 @@ cudaError_t cudaDeviceSynchronize(void)
     for (auto &known : all.known)
         known.second.before.clear();
     all.blocking.clear();
+    add(all.waited, all.running);
     all.running.clear();
     return simt_error(simt_sticky_error());
 }

@@ -25,6 +25,7 @@ struct planted_bug {
     const char *kind;
     const char *says; /* a part of the text */
     uint3 block, thread;
+    bool whole; /* no thread makes it, but a copy */
 };
 void expect_bug(const planted_bug &bug);
 #define BUG(NAME, ...) expect_bug({#NAME, __FILE__, NAME<false>, NAME<true>, __VA_ARGS__})
@@ -42,6 +43,7 @@ void plant_global_races(void);
 void plant_volatile_races(void);
 void plant_synchronisation(void);
 void plant_async(void);
+void plant_streams(void);
 void plant_clean(void);
 
 /* An array of `count` zeros that findings call `name`. */
