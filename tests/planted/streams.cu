@@ -4,6 +4,8 @@
  */
 #include "planted.h"
 
+#include "exchange/exchange.h"
+
 static const int RACECHECK = INSTRUMENT_RACECHECK;
 
 /* Two streams that the default stream knows nothing of, and an event between them. */
@@ -48,6 +50,43 @@ template <bool RIGHT> static void late_chunk(void)
     /* The second chunk is another range of the same array: nobody has to wait for it. */
     CUDA(cudaMemcpyAsync(B + 64, home + 64, 64 * sizeof(float), cudaMemcpyDeviceToDevice, s.wire));
     late_chunk_kernel<RIGHT><<<1, 64, 0, s.work>>>(B, C);
+}
+
+/* The same with an exchange: a rank's product without the wait of labs 70 and 71. */
+template <bool RIGHT> static __global__ void ungathered_kernel(const float *B, float *C)
+{
+    HERE, C[threadIdx.x] = B[threadIdx.x];
+}
+template <bool RIGHT> static cudaError_t gather_and_multiply(exchange_rank *r, void *context)
+{
+    float *const *const d = (float **)context; /* the exchange, B at home, B gathered, C */
+    exchange *const e = (exchange *)d[0];
+    exchange_piece pieces[2];
+    for (int q = 0; q < 2; q++)
+        pieces[q] = {d[1] + 32 * q, 32 * sizeof(float), 32 * q * sizeof(float)};
+    float *const whole = d[2] + 64 * r->rank;
+    CUDA(e->kind->gather(e, r, pieces, whole));
+    if (RIGHT) {
+        CUDA(cudaEventRecord(r->idle[1], r->wire));
+        CUDA(cudaStreamWaitEvent(r->work, r->idle[1], 0));
+    }
+    if (r->rank == 1) ungathered_kernel<RIGHT><<<1, 64, 0, r->work>>>(whole, d[3]);
+    return cudaSuccess;
+}
+template <bool RIGHT> static void ungathered(void)
+{
+    exchange *e;
+    cudaStream_t stream;
+    CUDA(exchange_open_loopback(2, &e));
+    CUDA(cudaStreamCreate(&stream));
+    float *d[] = {(float *)e, named<float>("home", 64), named<float>("B", 128),
+                  named<float>("C", 64)};
+    CUDA(exchange_fork(e, stream));
+    CUDA(e->kind->each(e, gather_and_multiply<RIGHT>, d));
+    CUDA(exchange_join(e, stream));
+    CUDA(cudaStreamSynchronize(stream));
+    CUDA(cudaStreamDestroy(stream));
+    exchange_close(e);
 }
 
 /* The wait is there, but the event was recorded before the copy. */
@@ -121,6 +160,8 @@ static void other_waits(void)
 void plant_streams(void)
 {
     BUG(late_chunk, RACECHECK, "missing stream wait", "reads B[0], which a copy on another stream",
+        {0, 0, 0}, {0, 0, 0});
+    BUG(ungathered, RACECHECK, "missing stream wait", "reads B[64], which a copy on another stream",
         {0, 0, 0}, {0, 0, 0});
     BUG(early_event, RACECHECK, "missing stream wait", "reads B[0], which a copy on another stream",
         {0, 0, 0}, {0, 0, 0});
