@@ -5,6 +5,7 @@
 #ifndef FORMATS_ROW_RANGES_H
 #define FORMATS_ROW_RANGES_H
 
+#include "matrix/row_cut.h"
 #include "ops/device_csr.h"
 
 #include <cuda_runtime_api.h>
@@ -12,14 +13,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* Nonzeros that a row costs besides its own: its offset, its row of C and the start of its walk. */
-enum { ROW_RANGES_ROW_COST = 4 };
-
-/* Fills first[0 .. ranges]: range r has the rows first[r] .. first[r + 1] - 1. Each begins at the first row at which the
- * work before, nonzeros and ROW_RANGES_ROW_COST for each row, reaches its share. So each range is off its share by the
- * work of one row at most, and may be empty. row_ptr: rows + 1 offsets on the host; ranges >= 1. O(ranges log rows). */
-void row_ranges_cut(const int64_t *row_ptr, int64_t rows, int ranges, int64_t *first);
 
 /* A range of rows on the current device. */
 typedef struct row_range {

@@ -5,6 +5,7 @@
 #include "matrix/nearest.h"
 #include "matrix/reader.h"
 #include "matrix/registry.h"
+#include "matrix/row_cut.h"
 #include "matrix/standin.h"
 
 #include <inttypes.h>
@@ -145,6 +146,63 @@ static enum status identify(const registry *r, const char *spec, const char *dat
     return STATUS_OK;
 }
 
+/* ---- a range of rows -------------------------------------------------------------------------- */
+
+enum { MOST_RANGES = 4096 };
+
+/* A spec, and which range of its rows is meant. */
+typedef struct range_spec {
+    char whole[PATH_BYTES]; /* without "@3/8" */
+    int range, ranges;      /* 0 of 0: there is none */
+} range_spec;
+
+/* Takes "@3/8" off the end of a spec, where it has that. */
+static enum status read_range(const char *spec, range_spec *r, error_text *error)
+{
+    const char *const at = spec ? strrchr(spec, '@') : NULL;
+    int used = 0;
+    *r = (range_spec){0};
+    if (spec && strlen(spec) >= sizeof r->whole)
+        return fail(error, STATUS_DATASET, "%.60s...: too long a name", spec);
+    copy_text(r->whole, sizeof r->whole, spec ? spec : "");
+    if (!at || sscanf(at, "@%d/%d%n", &r->range, &r->ranges, &used) != 2 || at[used])
+        return STATUS_OK;
+    r->whole[at - spec] = 0;
+    if (r->ranges >= 1 && r->ranges <= MOST_RANGES && r->range >= 0 && r->range < r->ranges)
+        return STATUS_OK;
+    return fail(error, STATUS_DATASET, "%s: ranges are @0/P to @(P-1)/P, with P up to %d", spec,
+                MOST_RANGES);
+}
+
+static void name_range(const range_spec *r, dataset *data)
+{
+    char suffix[32];
+    snprintf(suffix, sizeof suffix, "@%d/%d", r->range, r->ranges);
+    const size_t room = sizeof data->name - strlen(suffix) - 1;
+    if (strlen(data->name) > room) data->name[room] = 0;
+    strcat(data->name, suffix);
+}
+
+/* Leaves the range's rows of the matrix, counted from 0, with all columns. */
+static enum status keep_range(const range_spec *r, dataset *data, error_text *error)
+{
+    csr_matrix *const A = &data->matrix;
+    csr_matrix part;
+    int64_t first[MOST_RANGES + 1];
+    row_ranges_cut(A->row_ptr, A->rows, r->ranges, first);
+    const int64_t begin = first[r->range], rows = first[r->range + 1] - begin;
+    const int64_t at = A->row_ptr[begin], nnz = A->row_ptr[begin + rows] - at;
+    enum status status = csr_alloc(&part, rows, A->cols, nnz, A->values != NULL, error);
+    if (status != STATUS_OK) return status;
+    for (int64_t i = 0; i <= rows; i++)
+        part.row_ptr[i] = A->row_ptr[begin + i] - at;
+    memcpy(part.col_idx, A->col_idx + at, nnz * sizeof *part.col_idx);
+    if (A->values) memcpy(part.values, A->values + at, nnz * sizeof *part.values);
+    csr_free(A);
+    *A = part;
+    return STATUS_OK;
+}
+
 static enum status open_spec(const registry *r, const char *spec, const char *data_dir,
                              dataset *data, error_text *error)
 {
@@ -164,11 +222,17 @@ static enum status open_spec(const registry *r, const char *spec, const char *da
 enum status dataset_open(const char *spec, const char *data_dir, dataset *data, error_text *error)
 {
     registry r;
+    range_spec range;
     *data = (dataset){0};
-    enum status status = registry_load(&r, error);
+    enum status status = read_range(spec, &range, error);
+    if (status == STATUS_OK) status = registry_load(&r, error);
     if (status != STATUS_OK) return status;
-    status = open_spec(&r, spec, data_dir, data, error);
+    status = open_spec(&r, spec ? range.whole : NULL, data_dir, data, error);
     registry_free(&r);
+    if (status == STATUS_OK && range.ranges) {
+        name_range(&range, data);
+        status = keep_range(&range, data, error);
+    }
     if (status != STATUS_OK) dataset_close(data);
     return status;
 }
@@ -179,11 +243,14 @@ enum status dataset_identify(const char *spec, const char *data_dir, dataset *da
     registry r;
     char path[PATH_BYTES];
     const registry_entry *entry;
+    range_spec range;
     *data = (dataset){0};
-    enum status status = registry_load(&r, error);
+    enum status status = read_range(spec, &range, error);
+    if (status == STATUS_OK) status = registry_load(&r, error);
     if (status != STATUS_OK) return status;
-    status = identify(&r, spec, data_dir, data, &entry, path, error);
+    status = identify(&r, spec ? range.whole : NULL, data_dir, data, &entry, path, error);
     registry_free(&r);
+    if (status == STATUS_OK && range.ranges) name_range(&range, data);
     return status;
 }
 

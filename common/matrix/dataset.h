@@ -41,6 +41,7 @@ const char *dataset_origin_name(enum dataset_origin origin);
  *   stand-in:arxiv           the stand-in of that name, even where its file is here
  *   rand:... weights:... grid:...  a generator (generate.h has the list)
  *   a path                   a file of any format in reader.h, or a lab-format base name
+ *   products@3/8             range 3, counted from 0, of the rows of any of these, cut into 8 of like work (row_cut.h)
  * A registry name whose file disagrees with the registry's counts is an error, not a stand-in, and
  * so is a data_dir or $SPMM_DATA_DIR that is no folder.
  * An unknown name fails with STATUS_DATASET and the nearest name in the message.

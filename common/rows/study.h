@@ -136,4 +136,8 @@ void transformer_sweep_table(study *s);
 /* Compares a lab on the half of a split that its rule was fitted to with the other half (halves.c). */
 void halves_table(study *s);
 
+/* Several GPUs: by a model, of parts that were timed alone; and measured (scaling.c). */
+void scaling_table(study *s);
+void ranks_table(study *s);
+
 #endif

@@ -674,6 +674,8 @@ const calculation TABLES[] = {
     {"files", "", false, files},
     {"graphs", "of op beside", true, graphs},
     {"halves", "of over", true, halves_table},
+    {"scaling", "of bus chunks weak", true, scaling_table},
+    {"ranks", "of", true, ranks_table},
     {"machine", "", false, machine},
     {"networks", "by", false, networks_table},
     {"prepare", "of", true, prepare},

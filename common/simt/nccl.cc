@@ -38,7 +38,7 @@ struct meeting_place {
     mailbox boxes[];
 };
 
-/* What is left to do of a send or a receive. */
+/* A send or a receive, and how far it has come. */
 struct transfer {
     bool sends;
     int partner;

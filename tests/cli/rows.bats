@@ -246,3 +246,32 @@ refused() {
     refused 3 "two rows with model=13B" value cell column=tokens_per_s row=model=13B "$apps"
     refused 2 "'13B' is no COLUMN=VALUE" value cell column=tokens_per_s row=13B "$apps"
 }
+
+@test "scaling: a model of parts that were timed alone; ranks: what several GPUs took" {
+    rows=$BATS_TEST_TMPDIR/parts.csv
+    columns=schema,operation,lab,contender,precision,dataset,origin,rows,cols,nnz,N,device,driver,toolkit,commit
+    echo "$columns,flags,tuning,seed,l2,prepare_ms,median_ms,gflops,vendor_best,vendor_default,status" >"$rows"
+    row() { echo "2,spmm,$1,$2,fp32,\"$3\",real,$4,1000000,9,32,GPU,1,2,c0ffee,$5,,1,warm,0.5,$6,7,V,V,ok" >>"$rows"; }
+    row 99 open g 1000000 "" 1.0
+    row 99 open g@0/2 500000 "" 0.5
+    refused 3 'lab99 on all parts of a matrix' table scaling "$rows"
+    row 99 open g@1/2 500000 "" 0.625
+    # t = 0.625, mean 0.5625; g = 1/2 * 4 * 32 * 10^6 B / 128 GB/s = 0.5 ms; in 4 chunks 0.625 + 0.125
+    run -0 --separate-stderr "$ROWS_PROGRAM" table scaling bus=128 "$rows"
+    [[ $output == *'| g (real) | 32 | 2 | 625 | 1.111 | 80 % | 500 | 44 % | 67 % |'* ]]
+    [[ ${lines[0]} == *'| model: efficiency, B replicated | model: exchange, us |'* ]]
+    refused 2 'bus=0: a number above 0' table scaling bus=0 "$rows"
+    row 99 open rand:rows=10,deg=2 10 "" 1.0
+    row 99 open rand:rows=20,deg=2@0/2 10 "" 1.25
+    row 99 open rand:rows=20,deg=2@1/2 10 "" 1.25
+    run -0 --separate-stderr "$ROWS_PROGRAM" table scaling weak=1 bus=128 "$rows"
+    [[ $output == *'| rand:rows=20,deg=2 (real) | 32 | 2 | 1250 | 1.000 | 80 % | 500 | 57 % | 73 % |'* ]]
+    [[ $output != *'| g (real) |'* ]]
+
+    refused 2 'flags=devices=P' table ranks "$rows"
+    refused 3 '4 GPUs' table ranks flags=devices=4 "$rows"
+    row 99 open g 1000000 devices=4 1.0
+    row 70 row_partition g 1000000 devices=4 0.5
+    run -0 --separate-stderr "$ROWS_PROGRAM" table ranks flags=devices=4 "$rows"
+    [[ $output == *'| g (real) | 32 | 1000 | 500 | 50 % | - | - |'* && ${lines[0]} == *'measured'* ]]
+}

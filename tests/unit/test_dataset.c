@@ -442,6 +442,41 @@ static void real_data_is_recognised(void **state)
 
 #define WITH(setup, test) cmocka_unit_test_setup(test, setup)
 
+/* "@1/3" behind a name: that range of its rows, the work before them like that of the other ranges. */
+static void a_range_of_rows_is_a_dataset(void **state)
+{
+    (void)state;
+    dataset whole, part;
+    error_text error;
+    assert_int_equal(dataset_open("rand:rows=50,cols=70,deg=5,skew=1", NULL, &whole, &error), 0);
+    int64_t row = 0;
+    for (int r = 0; r < 3; r++) {
+        char spec[64];
+        snprintf(spec, sizeof spec, "rand:rows=50,cols=70,deg=5,skew=1@%d/3", r);
+        assert_int_equal(dataset_open(spec, NULL, &part, &error), 0);
+        assert_string_equal(part.name, spec);
+        assert_int_equal(part.matrix.cols, 70);
+        assert_int_equal(csr_validate(&part.matrix, spec, &error), 0);
+        for (int64_t i = 0; i < part.matrix.rows; i++, row++) {
+            const int64_t at = whole.matrix.row_ptr[row], own = part.matrix.row_ptr[i];
+            const int64_t length = whole.matrix.row_ptr[row + 1] - at;
+            assert_int_equal(part.matrix.row_ptr[i + 1] - own, length);
+            assert_memory_equal(part.matrix.col_idx + own, whole.matrix.col_idx + at,
+                                length * sizeof(int32_t));
+        }
+        dataset_close(&part);
+        assert_int_equal(dataset_identify(spec, NULL, &part, &error), 0);
+        assert_string_equal(part.name, spec);
+    }
+    assert_int_equal(row, 50);
+    dataset_close(&whole);
+    assert_int_equal(dataset_open("rand:rows=50,deg=5@3/3", NULL, &part, &error), STATUS_DATASET);
+    assert_int_equal(dataset_open("rand:rows=50,deg=5@0/0", NULL, &part, &error), STATUS_DATASET);
+    assert_int_equal(dataset_open("rand:rows=3,deg=1@4/5", NULL, &part, &error),
+                     0); /* of few rows */
+    dataset_close(&part);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -457,6 +492,7 @@ int main(void)
         WITH(test_registry, a_folder_is_a_set),
         WITH(test_registry, list_shows_everything),
         WITH(test_registry, bad_registries),
+        WITH(real_registry, a_range_of_rows_is_a_dataset),
         WITH(real_registry, project_is_found),
         WITH(real_registry, registry_is_sound),
         WITH(real_registry, real_data_is_recognised),
