@@ -283,7 +283,7 @@ template <class H> struct pack {
     int N;
     H *given;
 
-    __host__ __device__ void operator()(int64_t i) const
+    __device__ void operator()(int64_t i) const
     {
         given[i] = narrow<H>(B[(rows[i / N] - first) * N + i % N]);
     }
@@ -293,7 +293,7 @@ struct unpack {
     const __half *taken;
     float *B;
 
-    __host__ __device__ void operator()(int64_t i) const { B[i] = widen(taken[i]); }
+    __device__ void operator()(int64_t i) const { B[i] = widen(taken[i]); }
 };
 
 /* Packs all that the rank gives, on the wire stream. */

@@ -18,6 +18,9 @@ enum bug {
     FIRST_CHUNK_ADDS,
     LATER_CHUNK_STORES,
     STALE_PART,
+    HEALTHY_PARCELS,
+    OWN_PARCEL_LEFT_OUT,
+    PARCEL_OF_THE_FIRST_CHUNK,
 };
 
 constexpr int RANKS = 3, CHUNKS = 2, THREADS = 32;
@@ -99,12 +102,38 @@ struct product {
     float *C;
 };
 
+/* The same by parcels between pairs, which lab 71 packs: here they lie in B as they are. */
+template <bug BUG>
+static cudaError_t swap_parcels(const product *p, exchange_rank *r, int chunk, float *to)
+{
+    const ranks_state *const state = (const ranks_state *)p->plan->state;
+    const size_t row_bytes = p->plan->N * sizeof(float);
+    exchange_parcel parcels[RANKS];
+    size_t at = 0;
+    for (int q = 0; q < RANKS; q++) {
+        int from, end, first, none, own, own_end;
+        chunk_rows(p->plan->A.cols, q, chunk, &from, &end);
+        chunk_rows(p->plan->A.cols, q, 0, &first, &none);
+        chunk_rows(p->plan->A.cols, r->rank, chunk, &own, &own_end);
+        const bool is_left_out = BUG == OWN_PARCEL_LEFT_OUT && q == r->rank;
+        parcels[q] = exchange_parcel{
+            .give = p->B + (size_t)own * p->plan->N,
+            .give_bytes = (own_end - own) * row_bytes,
+            .from = p->B + (size_t)(BUG == PARCEL_OF_THE_FIRST_CHUNK ? first : from) * p->plan->N,
+            .take = (char *)to + at,
+            .take_bytes = is_left_out ? 0 : (end - from) * row_bytes};
+        at += (end - from) * row_bytes;
+    }
+    return state->ranks->kind->swap(state->ranks, r, parcels);
+}
+
 template <bug BUG>
 static cudaError_t gather(const product *p, exchange_rank *r, int chunk, float *to)
 {
     const ranks_state *const state = (const ranks_state *)p->plan->state;
     exchange_piece pieces[RANKS];
     size_t at = 0;
+    if (BUG >= HEALTHY_PARCELS) return swap_parcels<BUG>(p, r, chunk, to);
     for (int q = 0; q < RANKS; q++) {
         int from, end;
         chunk_rows(p->plan->A.cols, q, chunk, &from, &end);
@@ -178,3 +207,6 @@ RANKS_MUTANT(CHUNK_TOO_EARLY, "never written")
 RANKS_MUTANT(FIRST_CHUNK_ADDS, "adds to what it held before")
 RANKS_MUTANT(LATER_CHUNK_STORES, "wrong values")
 RANKS_MUTANT(STALE_PART, "with other inputs only")
+RANKS_MUTANT(HEALTHY_PARCELS, NULL)
+RANKS_MUTANT(OWN_PARCEL_LEFT_OUT, "never written")
+RANKS_MUTANT(PARCEL_OF_THE_FIRST_CHUNK, "wrong values")

@@ -4,6 +4,7 @@
 
 #include "exchange/exchange.h"
 #include "formats/arrival_order.h"
+#include "formats/named_rows.h"
 #include "formats/row_ranges.h"
 
 #include <limits.h>
@@ -192,6 +193,55 @@ static void rows_arrive_once_in_the_order_of_chunks(void **state)
     assert_int_equal(arrival_place(&two, 11), 7);
 }
 
+/* A matrix of 6 x 23 with some columns that nobody names, cut for 3 ranks of which the last has one row. */
+static void each_rank_takes_the_rows_that_it_names(void **state)
+{
+    (void)state;
+    enum { COLS = 23, RANKS = 3 };
+    int64_t row_ptr[] = {0, 3, 5, 5, 9, 10, 12};
+    int32_t columns[] = {0, 7, 22, 7, 8, 1, 1, 15, 20, 3, 22, 0};
+    const int64_t first_row[RANKS + 1] = {0, 3, 5, 6};
+    const csr_matrix A = {
+        .rows = 6, .cols = COLS, .nnz = 12, .row_ptr = row_ptr, .col_idx = columns};
+    for (int chunks = 1; chunks < 6; chunks++)
+        for (int all = 0; all < 2; all++) {
+            const arrival_order order = arrival_order_of(COLS, RANKS, chunks);
+            named_rows n;
+            assert_true(named_rows_make(&n, &A, first_row, &order, all));
+            for (int r = 0; r < RANKS; r++) {
+                int32_t place[COLS];
+                bool named[COLS] = {false}, taken[RANKS * COLS] = {false};
+                int64_t listed = 0, wanted = 0;
+                for (int v = 0; v < COLS; v++)
+                    place[v] = -1;
+                for (int64_t k = row_ptr[first_row[r]]; k < row_ptr[first_row[r + 1]]; k++)
+                    named[columns[k]] = true;
+                named_rows_places(&n, r, place);
+                for (int k = 0; k < chunks; k++)
+                    for (int q = 0; q < RANKS; q++) {
+                        int64_t count, from, end;
+                        const int32_t *list = named_rows_list(&n, r, k, q, &count);
+                        arrival_chunk(&order, q, k, &from, &end);
+                        for (int64_t i = 0; i < count; i++, listed++) {
+                            assert_in_range(list[i], from, end - 1);
+                            assert_true(i == 0 || list[i] > list[i - 1]);
+                            assert_int_equal(place[list[i]], named_rows_place(&n, r, k, q) + i);
+                            assert_int_equal(place[list[i]] / n.width[r], k);
+                        }
+                    }
+                for (int v = 0; v < COLS; v++) {
+                    wanted += all || named[v];
+                    assert_int_equal(place[v] >= 0, all || named[v]);
+                    if (place[v] < 0) continue;
+                    assert_false(taken[place[v]]); /* each has a place of its own */
+                    taken[place[v]] = true;
+                }
+                assert_int_equal(listed, wanted);
+            }
+            named_rows_free(&n);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -203,6 +253,7 @@ int main(void)
         cmocka_unit_test(the_loopback_gathers_pieces_of_any_size),
         cmocka_unit_test(a_failing_rank_ends_the_step),
         cmocka_unit_test(rows_arrive_once_in_the_order_of_chunks),
+        cmocka_unit_test(each_rank_takes_the_rows_that_it_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
