@@ -328,7 +328,7 @@ cudaError_t network_run(network *net, cudaStream_t stream)
 
 /* ---- times ------------------------------------------------------------------------------------- */
 
-static enum status time_graph(const device_graph *graph, cudaStream_t stream, int runs, double *ms,
+static enum status time_graph(graph *recorded, cudaStream_t stream, int runs, double *ms,
                               error_text *error)
 {
     cudaEvent_t begin, end;
@@ -337,7 +337,7 @@ static enum status time_graph(const device_graph *graph, cudaStream_t stream, in
     for (int run = -WARM_RUNS; run < runs; run++) {
         float took;
         TRY_CUDA(cudaEventRecord(begin, stream));
-        TRY_CUDA(graph_launch(graph, stream));
+        TRY_CUDA(graph_launch(recorded));
         TRY_CUDA(cudaEventRecord(end, stream));
         TRY_CUDA(cudaEventSynchronize(end));
         TRY_CUDA(cudaEventElapsedTime(&took, begin, end));
@@ -352,17 +352,17 @@ static enum status time_graph(const device_graph *graph, cudaStream_t stream, in
 static enum status time_work(graph_work *work, void *arg, cudaStream_t stream, int runs,
                              double *median, double *iqr, error_text *error)
 {
-    device_graph *graph;
+    graph *recorded;
     double *ms = malloc(runs * sizeof *ms);
     if (!ms) return fail(error, STATUS_MEMORY, "no memory for times");
     cudaError_t cuda = work(arg, stream);
     if (cuda == cudaSuccess) cuda = cudaStreamSynchronize(stream);
-    if (cuda == cudaSuccess) cuda = graph_create(work, arg, &graph);
+    if (cuda == cudaSuccess) cuda = graph_record(work, arg, stream, &recorded);
     enum status status =
-        cuda == cudaSuccess ? STATUS_OK : device_fail(cuda, "capturing a graph", error);
+        cuda == cudaSuccess ? STATUS_OK : device_fail(cuda, "recording a graph", error);
     if (status == STATUS_OK) {
-        status = time_graph(graph, stream, runs, ms, error);
-        graph_destroy(graph);
+        status = time_graph(recorded, stream, runs, ms, error);
+        graph_destroy(recorded);
     }
     if (status == STATUS_OK) {
         *median = timing_median(ms, runs); /* which sorts */

@@ -4,76 +4,75 @@
 
 #include <stdlib.h>
 
-struct device_graph {
-    graph_work *work;
-    void *arg;
 #ifdef BACKEND_CUDA
+
+struct graph {
+    cudaStream_t stream;
+    cudaGraph_t nodes;
     cudaGraphExec_t ready;
-#endif
 };
 
-#ifdef BACKEND_CUDA
-/* Ends the capture also where the work failed: the stream would stay in it. */
-static cudaError_t capture(device_graph *g, cudaStream_t stream)
+static cudaError_t record(graph *g, graph_work *work, void *arg)
 {
-    cudaGraph_t graph = NULL;
-    CUDA_TRY(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    const cudaError_t worked = g->work(g->arg, stream);
-    const cudaError_t ended = cudaStreamEndCapture(stream, &graph);
-    cudaError_t error = worked != cudaSuccess ? worked : ended;
-    if (error == cudaSuccess) error = cudaGraphInstantiate(&g->ready, graph, 0);
-    if (graph) cudaGraphDestroy(graph);
-    return error;
+    CUDA_TRY(cudaStreamBeginCapture(g->stream, cudaStreamCaptureModeThreadLocal));
+    const cudaError_t error = work(arg, g->stream);
+    const cudaError_t ended = cudaStreamEndCapture(g->stream, &g->nodes); /* in any case */
+    if (error != cudaSuccess) return error;
+    CUDA_TRY(ended);
+    CUDA_TRY(cudaGraphInstantiateWithFlags(&g->ready, g->nodes, 0));
+    return cudaGraphUpload(g->ready, g->stream);
 }
 
-static cudaError_t fill(device_graph *g)
+cudaError_t graph_launch(graph *g)
 {
-    cudaStream_t stream;
-    CUDA_TRY(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    const cudaError_t error = capture(g, stream);
-    cudaStreamDestroy(stream);
-    return error;
+    return cudaGraphLaunch(g->ready, g->stream);
 }
 
-cudaError_t graph_launch(const device_graph *graph, cudaStream_t stream)
+void graph_destroy(graph *g)
 {
-    return cudaGraphLaunch(graph->ready, stream);
+    if (!g) return;
+    if (g->ready) cudaGraphExecDestroy(g->ready);
+    if (g->nodes) cudaGraphDestroy(g->nodes);
+    free(g);
 }
 
-void graph_destroy(device_graph *graph)
-{
-    if (graph && graph->ready) cudaGraphExecDestroy(graph->ready);
-    free(graph);
-}
 #else
-static cudaError_t fill(device_graph *g)
+
+struct graph {
+    cudaStream_t stream;
+    graph_work *work;
+    void *arg;
+};
+
+static cudaError_t record(graph *g, graph_work *work, void *arg)
 {
-    (void)g;
+    g->work = work;
+    g->arg = arg;
     return cudaSuccess;
 }
 
-cudaError_t graph_launch(const device_graph *graph, cudaStream_t stream)
+cudaError_t graph_launch(graph *g)
 {
-    return graph->work(graph->arg, stream);
+    return g->work(g->arg, g->stream);
 }
 
-void graph_destroy(device_graph *graph)
+void graph_destroy(graph *g)
 {
-    free(graph);
+    free(g);
 }
+
 #endif
 
-cudaError_t graph_create(graph_work *work, void *arg, device_graph **graph)
+cudaError_t graph_record(graph_work *work, void *arg, cudaStream_t stream, graph **made)
 {
-    *graph = NULL;
-    device_graph *made = calloc(1, sizeof *made);
-    if (!made) return cudaErrorMemoryAllocation;
-    made->work = work;
-    made->arg = arg;
-    const cudaError_t error = fill(made);
+    graph *g = calloc(1, sizeof *g);
+    *made = NULL;
+    if (!g) return cudaErrorMemoryAllocation;
+    g->stream = stream;
+    const cudaError_t error = record(g, work, arg);
     if (error == cudaSuccess)
-        *graph = made;
+        *made = g;
     else
-        graph_destroy(made);
+        graph_destroy(g);
     return error;
 }

@@ -1,8 +1,9 @@
 /*
- * graph.h - work that is enqueued again and again, as a CUDA graph: one launch for all its kernels.
+ * graph.h - work that is enqueued once and launched many times: a CUDA graph. The CPU backend, which has none, enqueues
+ * the work anew for each launch.
  *
- * Inside a graph the device starts the next kernel without the host. The CPU backend captures nothing: there a graph calls
- * the work anew each time, with the same results.
+ * What a recording enqueues must be the same every time: sizes and addresses are kept, contents are not. So a number that
+ * changes from launch to launch is read from device memory.
  */
 #ifndef DEVICE_GRAPH_H
 #define DEVICE_GRAPH_H
@@ -13,21 +14,21 @@
 extern "C" {
 #endif
 
-typedef struct device_graph device_graph;
-
-/* Enqueues the work on `stream`: the same kernels with the same arguments each time. It may not wait for the device, nor
- * allocate, nor use the legacy default stream. */
+/* Work that graph_record captures: enqueues on `stream`, and on no other; allocates nothing and does not wait. */
 typedef cudaError_t graph_work(void *arg, cudaStream_t stream);
 
-/* Captures one call of `work`. Libraries allocate at their first call: let the work run once before. `arg` must live as
- * long as the graph, which the caller destroys. On error *graph is NULL. */
-cudaError_t graph_create(graph_work *work, void *arg, device_graph **graph);
+/* Recorded work. */
+typedef struct graph graph;
 
-/* Enqueues it on `stream`. */
-cudaError_t graph_launch(const device_graph *graph, cudaStream_t stream);
+/* Captures work(arg, stream) on a stream that is not the default one. *made must not outlive `arg`, and the caller
+ * destroys it; on error it is NULL. A GPU runs nothing meanwhile. */
+cudaError_t graph_record(graph_work *work, void *arg, cudaStream_t stream, graph **made);
 
-/* Waits for nothing: its last run must have ended. NULL is allowed. */
-void graph_destroy(device_graph *graph);
+/* Enqueues one run of it on the stream on which it was recorded. */
+cudaError_t graph_launch(graph *g);
+
+/* Frees it; no launch may be on its way. NULL is allowed. */
+void graph_destroy(graph *g);
 
 #ifdef __cplusplus
 }
