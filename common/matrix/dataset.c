@@ -181,6 +181,7 @@ static void name_range(const range_spec *r, dataset *data)
     const size_t room = sizeof data->name - strlen(suffix) - 1;
     if (strlen(data->name) > room) data->name[room] = 0;
     strcat(data->name, suffix);
+    data->known_nnz = 0; /* those of the whole say nothing of a range */
 }
 
 /* Leaves the range's rows of the matrix, counted from 0, with all columns. */

@@ -610,18 +610,25 @@ static cudaError_t update_values(void *instance)
     return error;
 }
 
+/* Both for each range in turn, on its rows of C. */
 static cudaError_t distribute(void *instance, void *const *d_outputs)
 {
     const spmm_instance *self = instance;
-    const spmm_contender *c = self->plan.contender;
-    return c->distribute ? c->distribute(&self->plan, self->d_B, d_outputs[0]) : cudaSuccess;
+    const spmm_contender *c = self->plan[0].contender;
+    cudaError_t error = cudaSuccess;
+    for (int r = 0; c->distribute && r < self->count && error == cudaSuccess; r++)
+        error = c->distribute(&self->plan[r], self->d_B, (char *)d_outputs[0] + self->C_at[r]);
+    return error;
 }
 
 static cudaError_t collect(void *instance, void *const *d_outputs)
 {
     const spmm_instance *self = instance;
-    const spmm_contender *c = self->plan.contender;
-    return c->collect ? c->collect(&self->plan, d_outputs[0]) : cudaSuccess;
+    const spmm_contender *c = self->plan[0].contender;
+    cudaError_t error = cudaSuccess;
+    for (int r = 0; c->collect && r < self->count && error == cudaSuccess; r++)
+        error = c->collect(&self->plan[r], (char *)d_outputs[0] + self->C_at[r]);
+    return error;
 }
 
 const operation spmm_operation = {
