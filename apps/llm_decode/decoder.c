@@ -340,6 +340,7 @@ static enum status make_activations(decoder *d, error_text *error)
     TRY_CUDA(cudaMemset(d->d_logits, 0xff, logits));
     d->argmax.logits = d->d_logits;
     decoder_lay_out(d, s->by_column);
+    TRY_CUDA(cudaMalloc(&d->d_blas_room, CUBLAS_BYTES));
     if (cublasCreate(&d->blas) != CUBLAS_STATUS_SUCCESS)
         return fail(error, STATUS_RUNTIME, "cuBLAS does not start");
     return STATUS_OK;
@@ -384,10 +385,22 @@ void decoder_destroy(decoder *d)
     for (int i = 0; d->products && i < d->settings.shape->layers * NUM_PRODUCTS; i++)
         product_destroy(&d->products[i]);
     free(d->products);
-    void *const arrays[] = {
-        d->d_up_bias, d->d_embedding,   d->d_positions, d->d_parameters,      d->d_K,
-        d->d_V,       d->d_activations, d->d_logits,    d->attention.partial, d->attention.arrived,
-        d->pass.t,    d->pass.chosen,   d->d_prompt,    d->argmax.best,       d->argmax.arrived};
+    void *const arrays[] = {d->d_blas_room,
+                            d->d_up_bias,
+                            d->d_embedding,
+                            d->d_positions,
+                            d->d_parameters,
+                            d->d_K,
+                            d->d_V,
+                            d->d_activations,
+                            d->d_logits,
+                            d->attention.partial,
+                            d->attention.arrived,
+                            d->pass.t,
+                            d->pass.chosen,
+                            d->d_prompt,
+                            d->argmax.best,
+                            d->argmax.arrived};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         cudaFree(arrays[i]);
     if (d->blas) cublasDestroy(d->blas);
@@ -468,7 +481,6 @@ static cudaError_t bias_relu(decoder *d, int layer)
 static cudaError_t head(decoder *d)
 {
     const llm_shape *m = d->settings.shape;
-    CUBLAS_TRY(cublasSetStream(d->blas, d->pass.stream));
     return dense_product(d->blas, d->d_embedding, shape_padded(m), m->hidden, columns(&d->settings),
                          &d->normed, d->d_logits, 1, CUDA_R_32F);
 }
@@ -489,10 +501,19 @@ static enum status layer(walk *k, int l)
     return STATUS_OK;
 }
 
+/* A new stream takes its workspace back from cuBLAS. Without one it would allocate in a capture. */
+static cudaError_t use_stream(decoder *d)
+{
+    CUBLAS_TRY(cublasSetStream(d->blas, d->pass.stream));
+    CUBLAS_TRY(cublasSetWorkspace(d->blas, d->d_blas_room, CUBLAS_BYTES));
+    return cudaSuccess;
+}
+
 enum status decoder_enqueue(decoder *d, unsigned parts, watcher *w, error_text *error)
 {
     walk all = {d, parts, w, error}, *const k = &all;
     const int layers = d->settings.shape->layers;
+    TRY_CUDA(use_stream(d));
     PART(0, PART_EMBED, embed(d));
     for (int l = 0; l < layers; l++)
         TRY(layer(k, l));
@@ -502,19 +523,26 @@ enum status decoder_enqueue(decoder *d, unsigned parts, watcher *w, error_text *
     return STATUS_OK;
 }
 
-/* Captures the whole step. The error's text is lost: what was enqueued once can be enqueued again. */
-static cudaError_t whole_step(void *arg, cudaStream_t stream)
+/* The error's text is lost: what was enqueued once can be enqueued again. */
+cudaError_t decoder_enqueue_on(decoder *d, unsigned parts, cudaStream_t stream)
 {
     error_text text;
-    (void)stream; /* the decoder's own */
-    return decoder_enqueue(arg, ALL_PARTS, NULL, &text) == STATUS_OK ? cudaSuccess
-                                                                     : cudaErrorUnknown;
+    cudaStream_t const own = d->pass.stream;
+    d->pass.stream = stream;
+    const enum status status = decoder_enqueue(d, parts, NULL, &text);
+    d->pass.stream = own;
+    return status == STATUS_OK ? cudaSuccess : cudaErrorUnknown;
+}
+
+static cudaError_t whole_step(void *arg, cudaStream_t stream)
+{
+    return decoder_enqueue_on(arg, ALL_PARTS, stream);
 }
 
 enum status decoder_step(decoder *d, error_text *error)
 {
-    if (!d->step) TRY_CUDA(graph_record(whole_step, d, d->pass.stream, &d->step));
-    TRY_CUDA(graph_launch(d->step));
+    if (!d->step) TRY_CUDA(graph_create(whole_step, d, &d->step));
+    TRY_CUDA(graph_launch(d->step, d->pass.stream));
     return STATUS_OK;
 }
 

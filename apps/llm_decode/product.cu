@@ -143,7 +143,6 @@ cudaError_t product_run(const product *p, cublasHandle_t blas, int columns, cons
                         strided *y, cudaStream_t stream)
 {
     if (p->kind != KERNEL_DENSE) return spmm_run(&p->plan, x->data, y->data, stream);
-    CUBLAS_TRY(cublasSetStream(blas, stream));
     return dense_product(blas, p->d_dense, p->weights.rows, p->weights.cols, columns, x, y->data,
                          y->feature, CUDA_R_16F);
 }

@@ -54,7 +54,8 @@ double product_bytes(const product *p);
 bool product_finishes(const product *p);
 
 /* Enqueues y = W x. The labs' kernels want both row-major: feature = columns, column = 1. Dense ones take either layout,
- * feature = 1 being the other, of both alike; `blas` is set to the stream. */
+ * feature = 1 being the other, of both alike. They run on the stream of `blas`, labs' on the given
+ * one. */
 cudaError_t product_run(const product *p, cublasHandle_t blas, int columns, const strided *x,
                         strided *y, cudaStream_t stream);
 

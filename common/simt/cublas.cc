@@ -147,6 +147,13 @@ cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream)
     return CUBLAS_STATUS_SUCCESS;
 }
 
+cublasStatus_t cublasSetWorkspace(cublasHandle_t handle, void *workspace, size_t bytes)
+{
+    if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
+    return bytes && !simt_memory_valid(workspace, bytes) ? CUBLAS_STATUS_INVALID_VALUE
+                                                         : CUBLAS_STATUS_SUCCESS;
+}
+
 cublasStatus_t cublasGemmStridedBatchedEx(
     cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n, int k,
     const void *alpha, const void *A, cudaDataType Atype, int lda, long long strideA, const void *B,

@@ -48,6 +48,8 @@ cublasStatus_t cublasCreate(cublasHandle_t *handle);
 cublasStatus_t cublasDestroy(cublasHandle_t handle);
 /* The stream of later calls; without it the default stream. */
 cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream);
+/* Device memory for later calls on that stream, so that a capture allocates nothing. Nothing is written to it here. */
+cublasStatus_t cublasSetWorkspace(cublasHandle_t handle, void *workspace, size_t bytes);
 
 cublasStatus_t cublasSgemm(cublasHandle_t handle, cublasOperation_t transa,
                            cublasOperation_t transb, int m, int n, int k, const float *alpha,
