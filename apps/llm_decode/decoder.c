@@ -523,26 +523,19 @@ enum status decoder_enqueue(decoder *d, unsigned parts, watcher *w, error_text *
     return STATUS_OK;
 }
 
-/* The error's text is lost: what was enqueued once can be enqueued again. */
-cudaError_t decoder_enqueue_on(decoder *d, unsigned parts, cudaStream_t stream)
-{
-    error_text text;
-    cudaStream_t const own = d->pass.stream;
-    d->pass.stream = stream;
-    const enum status status = decoder_enqueue(d, parts, NULL, &text);
-    d->pass.stream = own;
-    return status == STATUS_OK ? cudaSuccess : cudaErrorUnknown;
-}
-
+/* Captures the whole step. The error's text is lost: what was enqueued once can be enqueued again. */
 static cudaError_t whole_step(void *arg, cudaStream_t stream)
 {
-    return decoder_enqueue_on(arg, ALL_PARTS, stream);
+    error_text text;
+    (void)stream; /* the decoder's own */
+    return decoder_enqueue(arg, ALL_PARTS, NULL, &text) == STATUS_OK ? cudaSuccess
+                                                                     : cudaErrorUnknown;
 }
 
 enum status decoder_step(decoder *d, error_text *error)
 {
-    if (!d->step) TRY_CUDA(graph_create(whole_step, d, &d->step));
-    TRY_CUDA(graph_launch(d->step, d->pass.stream));
+    if (!d->step) TRY_CUDA(graph_record(whole_step, d, d->pass.stream, &d->step));
+    TRY_CUDA(graph_launch(d->step));
     return STATUS_OK;
 }
 

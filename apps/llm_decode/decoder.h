@@ -104,7 +104,7 @@ typedef struct decoder {
     int *d_prompt;
     cublasHandle_t blas;
     void *d_blas_room; /* its workspace */
-    device_graph *step;
+    graph *step;
 } decoder;
 
 /* Counts the memory, then makes everything; shows its progress on a terminal. STATUS_MEMORY, with the sum, where it does
@@ -117,9 +117,6 @@ enum status decoder_reset(decoder *d, error_text *error);
 
 /* Enqueues those parts of a step whose bits are set. With a watcher, which may be NULL, `error` must not be. */
 enum status decoder_enqueue(decoder *d, unsigned parts, watcher *w, error_text *error);
-
-/* The same on another stream: for a capture. */
-cudaError_t decoder_enqueue_on(decoder *d, unsigned parts, cudaStream_t stream);
 
 /* Launches the whole step as a graph, which the first call records. */
 enum status decoder_step(decoder *d, error_text *error);

@@ -31,7 +31,7 @@ double times_sum(const decoder_times *t)
 typedef struct timed {
     decoder *d;
     cudaEvent_t begin, end;
-    device_graph *work; /* NULL: kernel by kernel */
+    graph *work; /* NULL: kernel by kernel */
     unsigned parts;
     int first;  /* tokens in the cache before each run */
     int passes; /* of a run */
@@ -53,7 +53,7 @@ static void timed_close(timed *m)
 static enum status enqueue(timed *m, error_text *error)
 {
     if (!m->work) return decoder_enqueue(m->d, m->parts, NULL, error);
-    TRY_CUDA(graph_launch(m->work, m->d->pass.stream));
+    TRY_CUDA(graph_launch(m->work));
     return STATUS_OK;
 }
 
@@ -93,7 +93,10 @@ static enum status many_runs(timed *m, int runs, double *median_ms, double *iqr_
 static cudaError_t record_parts(void *arg, cudaStream_t stream)
 {
     const timed *const m = arg;
-    return decoder_enqueue_on(m->d, m->parts, stream);
+    error_text text;
+    (void)stream; /* the decoder's own */
+    return decoder_enqueue(m->d, m->parts, NULL, &text) == STATUS_OK ? cudaSuccess
+                                                                     : cudaErrorUnknown;
 }
 
 /* Times those parts of a step with `first` tokens in the cache; as a graph, or kernel by kernel. */
@@ -103,7 +106,7 @@ static enum status time_parts(decoder *d, unsigned parts, bool as_graph, int fir
     timed m = {.d = d, .parts = parts, .first = first, .passes = 1};
     enum status status = timed_open(&m, error);
     if (status == STATUS_OK && as_graph) {
-        const cudaError_t made = graph_create(record_parts, &m, &m.work);
+        const cudaError_t made = graph_record(record_parts, &m, d->pass.stream, &m.work);
         if (made != cudaSuccess) status = device_fail(made, "recording parts of a step", error);
     }
     if (status == STATUS_OK) status = many_runs(&m, runs, median_ms, iqr_ms, error);
