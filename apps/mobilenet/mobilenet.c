@@ -1,6 +1,8 @@
 /*
- * mobilenet.c - MobileNet V1 with sparse 1x1 convolutions, beside the same net, or a narrower one, with dense ones: checks,
- * images a second, and each layer's time beside the floor of a launch.
+ * Lab 61 - sparse MobileNet: 1x1 convolutions as sparse products with bias and ReLU in them.
+ *
+ * Beside it the same net, or a narrower one, with dense convolutions: checks, images a second, and each layer's time
+ * beside the floor of a launch.
  *
  *   make apps && build/simt/apps/mobilenet/mobilenet --width 0.25 --image 32 --batch 2 --classes 10
  */
