@@ -3,11 +3,11 @@
  * memory.
  */
 #include "apps/sparse_transformer/check.h"
-#include "apps/sparse_transformer/crossing.h"
 #include "apps/sparse_transformer/picture.h"
 #include "fixture.h"
 
 #include "matrix/generate.h"
+#include "results/crossing.h"
 
 enum { ROWS = 40, HEADS = 2, HIDDEN = 16, FILTER = 24, SEED = 3 };
 
