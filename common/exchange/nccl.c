@@ -47,12 +47,13 @@ typedef struct company {
     int ranks, locals; /* 0: they have not met */
     member member[EXCHANGE_MOST_RANKS];
     launch_place place;
-    int *d_codes;         /* an error of each rank: exchange_agree */
-    atomic_bool broken;   /* somebody is missing: nothing works any more */
-    atomic_bool called;   /* NCCL was called in this step */
-    cudaError_t error;    /* why it is broken */
-    char text[256];       /* the same in words */
-    pthread_mutex_t lock; /* of the rest */
+    int *d_codes;                    /* an error of each rank: exchange_agree */
+    atomic_bool broken;              /* somebody is missing: nothing works any more */
+    atomic_bool called;              /* NCCL was called in this step */
+    _Atomic(struct member *) failed; /* whose step failed first; NULL: nobody's */
+    cudaError_t error;               /* why it is broken */
+    char text[256];                  /* the same in words */
+    pthread_mutex_t lock;            /* of the rest */
     pthread_cond_t begins, ended;
     unsigned long step_number;
     int busy; /* members whose step has not ended */
@@ -128,6 +129,8 @@ static cudaError_t settle(member *m)
         if (state == ncclSuccess) return cudaSuccess;
         if (state != ncclInProgress) return nccl_failed(m->rank, state);
         if (atomic_load(&all.broken)) return why_broken();
+        const member *const failed = atomic_load(&all.failed); /* it will not call any more */
+        if (failed) return give_up(failed->rank, failed->text);
         if (seconds_now() > end) return late(m->rank);
         pause_briefly();
     }
@@ -154,9 +157,9 @@ static void do_step(member *m)
 {
     m->error = all.step(all.e ? rank_of(all.e, m) : NULL, all.e ? all.context : m);
     if (m->error == cudaSuccess) return;
+    struct member *nobody = NULL;
     snprintf(m->text, sizeof m->text, "%s", cuda_failure_text(m->error));
-    /* Others may wait for what this rank will not do. */
-    if (atomic_load(&all.called)) give_up(m->rank, m->text);
+    atomic_compare_exchange_strong(&all.failed, &nobody, m);
 }
 
 static void *live(void *context)
@@ -188,6 +191,7 @@ static cudaError_t all_do(exchange *e, exchange_step step, void *context)
     all.context = context;
     all.busy = all.locals;
     atomic_store(&all.called, false);
+    atomic_store(&all.failed, NULL);
     all.step_number++;
     if (all.place.is_launch) {
         pthread_mutex_unlock(&all.lock);
@@ -198,6 +202,9 @@ static cudaError_t all_do(exchange *e, exchange_step step, void *context)
             pthread_cond_wait(&all.ended, &all.lock);
         pthread_mutex_unlock(&all.lock);
     }
+    /* Work of the others on their devices waits for the rank that did not call. */
+    const member *const failed = atomic_load(&all.failed);
+    if (failed && atomic_load(&all.called)) give_up(failed->rank, failed->text);
     if (atomic_load(&all.broken)) {
         abort_all();
         return why_broken();
