@@ -226,7 +226,7 @@ $marker"
 }
 
 @test "a number of a summary stands under the name of its row; an app measures its own" {
-    printf 'name,least\none,1.5\ntwo,2.25\n' >"$rows/apps-mobilenet-ratios.csv"
+    printf 'name,least,device,driver,toolkit,commit\none,1.5,GPU,1,2,c\ntwo,2.25,GPU,1,2,c\n' >"$rows/apps-mobilenet-ratios.csv"
     report <<'END'
 a {{value cell row=name=two column=least apps-mobilenet-ratios.csv}} b
 END
