@@ -1,10 +1,11 @@
 /*
  * lines.c - the ladder with one line a lab: its idea, and how far it is ahead of the vendor.
  *
- * The idea is the second line of labs/NN_NAME/lab.cu; a network that is a lab has it in apps/NAME/NAME.c. The figure is a geometric mean over all problems of the least
- * width: the time of the vendor's best algorithm over that of the lab, in fp32 with a warm L2. A lab without such rows is
- * shown in fp16: with a cold L2 beside the fastest dense product, where there are rows of set:llm, and else as in fp32.
- * A network's figure is of whole steps, over all its problems; its vendor is cuBLAS where cuSPARSE has no such step.
+ * The idea is the second line of labs/NN_NAME/lab.cu; a network that is a lab has it in apps/NAME/NAME.c. The figure is a
+ * geometric mean over all problems of the least width: the time of the vendor's best algorithm over that of the lab, in
+ * fp32 with a warm L2. A lab without such rows is shown in fp16: with a cold L2 beside the fastest dense product, where
+ * there are rows of set:llm, and else as in fp32. A network's figure is of whole steps, over all its problems; its vendor is
+ * cuBLAS where cuSPARSE has no such step. Apps with rows of their own columns name the report.
  */
 #include "rows/networks.h"
 
@@ -36,6 +37,7 @@ typedef struct ladder_rows {
     row_of *of_labs;
     long count, room;
     network_cases networks;
+    names other_apps; /* with rows, which have columns of their own */
 } ladder_rows;
 
 /* A lab's source, whose second line is its own. */
@@ -159,7 +161,10 @@ static const char *idea_of(const lab_source *lab)
 static char *lines_of(ladder_rows *l, const lab_source *lab)
 {
     char *lines = text("%s", "");
-    const char *cells = lab->is_network ? network_figure(l, strrchr(lab->folder, '/') + 1) : NULL;
+    const char *app = lab->is_network ? strrchr(lab->folder, '/') + 1 : "";
+    const char *cells = lab->is_network ? network_figure(l, app) : NULL;
+    if (!cells && names_find(&l->other_apps, app) != NONE)
+        cells = "- | - | [in the report](report/report.md)";
     if (cells)
         return text("| [%d](%s/README.md) | %s | %s |\n", lab->lab, lab->folder, idea_of(lab),
                     cells);
@@ -244,6 +249,8 @@ enum status run_lines(const request *q)
         table *t = table_measured(q->files[i]);
         if (is_of_networks(t))
             networks_read(&l->networks, t);
+        else if (app_of(t))
+            names_add(&l->other_apps, app_of(t));
         else
             for (long row = 0; row < t->count; row++)
                 take_row(l, (row_of){t, row});

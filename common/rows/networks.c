@@ -10,9 +10,16 @@
 
 static const char VENDOR[] = "cuSPARSE";
 
+const char *app_of(const table *t)
+{
+    const row_of first = {t, 0};
+    return t->count ? get_or(first, "app", get_or(first, "application", NULL)) : NULL;
+}
+
 bool is_of_networks(const table *t)
 {
-    return names_find(&t->columns, "app") != NONE && names_find(&t->columns, "network") != NONE;
+    return names_find(&t->columns, "app") != NONE && names_find(&t->columns, "network") != NONE &&
+           names_find(&t->columns, "step_ms") != NONE;
 }
 
 double network_ms(row_of r, const char *part)

@@ -24,7 +24,10 @@ typedef struct network_cases {
     names problems;
 } network_cases;
 
-/* Whether a file holds rows of networks. */
+/* The program of apps/ that left a file; NULL: none did, or it has no rows. */
+const char *app_of(const table *t);
+
+/* Whether a file holds rows of networks: other programs of apps/ have columns of their own. */
 bool is_of_networks(const table *t);
 
 /* Adds a file. Rows without a right result and a time are left out; of two rows of one network and problem the first

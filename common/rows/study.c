@@ -392,8 +392,7 @@ study *study_read(const request *q, bool by_problem)
         if (s->files == (int)(sizeof s->file / sizeof *s->file))
             refuse(STATUS_USAGE, "more than %d files", s->files);
         table *t = s->file[s->files++] = table_read(path);
-        if (is_of_networks(t) && t->count)
-            s->measured_by = text("make measure-app APP=%s", get((row_of){t, 0}, "app"));
+        if (app_of(t)) s->measured_by = text("make measure-app APP=%s", app_of(t));
         const bool has_flags =
             names_find(&t->columns, "flags") != NONE; /* else it holds no times */
         for (long row = 0; row < t->count; row++) {

@@ -160,6 +160,17 @@ refused() {
     refused 3 'rows of GPU, driver 1, CUDA 2 and of' lines "$networks" <(sed 's/,GPU,1,/,GPU,9,/; s/,rnn.gru-1024-0/,rnn.gru-2048-0/g' "$networks")
 }
 
+@test "apps whose rows have columns of their own: their line names the report, and other lines stay" {
+    echo schema,app,network,layer,ms,device,driver,toolkit,commit >"$BATS_TEST_TMPDIR/apps-mobilenet.csv"
+    echo 1,mobilenet,suite,all,1,GPU,1,2,c0ffee >>"$BATS_TEST_TMPDIR/apps-mobilenet.csv"
+    echo schema,application,model,tokens_per_s,device,driver,toolkit,commit >"$BATS_TEST_TMPDIR/apps-llm_decode.csv"
+    echo 1,llm_decode,13B,1,GPU,1,2,c0ffee >>"$BATS_TEST_TMPDIR/apps-llm_decode.csv"
+    run -0 "$ROWS_PROGRAM" lines tests/cli/golden/apps-rnn.csv "$BATS_TEST_TMPDIR"/apps-*.csv
+    [ "$(grep -c '^| \[6[12]\](apps/.*) | .* | - | - | \[in the report\](report/report.md) |$' <<<"$output")" -eq 2 ]
+    grep -q '^| \[60\].* | 4.00 | 2 of 2 | cuSPARSE, a step |$' <<<"$output"
+    refused 3 'make measure-app APP=llm_decode measures them' value cell column=tokens_per_s row=model=66B "$BATS_TEST_TMPDIR/apps-llm_decode.csv"
+}
+
 @test "programs of apps are labs where their second line says so, in the order of all numbers" {
     mkdir -p "$BATS_TEST_TMPDIR"/{labs/07_x,labs/70_y,apps/b,apps/a,apps/none}
     cd "$BATS_TEST_TMPDIR"
