@@ -117,7 +117,7 @@ static void add_problem(line *l, const network_case *c, const names *parts)
         sum += network_ms(c->suite, parts->name[p]);
     for (long p = 0; p < parts->count && sum > 0; p++)
         l->shares[p] += network_ms(c->suite, parts->name[p]) / sum;
-    if (has(c->suite, "move_ms")) l->moved += network_ms(c->suite, MOVE) / step;
+    if (has(c->suite, "move_ms")) l->moved += network_ms(c->suite, MOVE) / step; /* 0: they stay */
     if (sparse.table) mean_add(&l->sparse, network_ms(sparse, "step") / step);
     if (c->dense.table) mean_add(&l->dense, network_ms(c->dense, "step") / step);
     l->step_ms = step;
@@ -179,7 +179,9 @@ void networks_table(study *s)
     }
     if (!groups.count) nothing(s, "networks with times");
     const names parts = parts_of_step(s->file[0]);
-    const bool moves = names_find(&s->file[0]->columns, "move_ms") != NONE;
+    bool moves = false; /* without such times a column of zeros would be untrue */
+    for (long i = 0; i < c.count; i++)
+        moves |= network_ms(c.at[i].suite, MOVE) > 0;
     print_titles(by, &parts, moves);
     for (long g = 0; g < groups.count; g++) {
         line l = {.shares = calloc((size_t)parts.count + 1, sizeof *l.shares)};

@@ -77,7 +77,7 @@ static network_cases networks_of(const study *s)
     return c;
 }
 
-/* The step of a network on others' kernels over that of the suite's. Options: over (sparse: the vendor's fastest; dense,
+/* The step of a network on others' kernels over that of the suite's. Options: over (sparse: the vendor's fastest; dense),
  * part (step, or a part of it, as move; both must have it), stat, need. */
 static void network(study *s)
 {
