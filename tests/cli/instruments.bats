@@ -382,6 +382,11 @@ END
     [ "${lines[-1]}" = "5 passed, 1 failed" ]
     PATH=$fake:$PATH JOBS=1 run -0 "$ROOT/scripts/check-gpu" "$PWD/gpu" 3
     [ "${lines[-1]}" = "5 passed, 0 failed" ]
+    # A job that is killed stops xargs: what did not run has not passed.
+    tool xargs <<<'head -n 1 >/dev/null; echo "ok: matrix 3 1/1"; exit 125'
+    PATH=$fake:$PATH JOBS=1 run -1 "$ROOT/scripts/check-gpu" "$PWD/gpu" 3
+    [ "${lines[-2]}" = "4 did not end" ]
+    [ "${lines[-1]}" = "1 passed, 0 failed" ]
 }
 
 # Prints ncu's lines for two kernels, among those of the program; with $1 as the load requests.
