@@ -28,8 +28,9 @@ measure_app() {
         exit 77
     }
     folder=${RESULTS:-report/results/$gpu}
-    work=$(mktemp -d) && mkdir -p "$folder" || exit 4
+    work=$(mktemp -d) || exit 4
     trap 'rm -rf "$work"' EXIT
+    mkdir -p "$folder" || exit 4
 }
 
 # joined FILE PROGRAM WORD...
