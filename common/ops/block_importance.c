@@ -347,11 +347,12 @@ static void oracle(const problem *p, int output, int64_t row, double *reference,
     }
 }
 
-/* Products behind an importance. */
+/* Products behind an importance. With a scale of 0 there are none: a fill may make it. */
 static int64_t row_length(const problem *p, int64_t row)
 {
+    const importance_problem *own = p->own;
     (void)row;
-    return ((const importance_problem *)p->own)->tokens;
+    return own->scale == 0 ? 0 : own->tokens;
 }
 
 static void explain(const problem *p, int output, int64_t row, int64_t place, double got,
