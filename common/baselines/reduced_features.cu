@@ -1,6 +1,7 @@
 #include "baselines/reduced_features.h"
 
 #include "device/half.cuh"
+#include "device/warp.cuh"
 
 constexpr int THREADS = 256;
 
@@ -9,7 +10,7 @@ static unsigned grid_of(int64_t count)
     return (unsigned)((count + THREADS - 1) / THREADS);
 }
 
-/* The norm of `count` numbers, `stride` apart; NaN where one is. */
+/* The norm of `count` numbers, `stride` apart, before the root; NaN where one is. */
 template <class H> static __device__ float norm_of(const H *x, int64_t stride, int count, bool l2)
 {
     float norm = 0;
@@ -18,6 +19,11 @@ template <class H> static __device__ float norm_of(const H *x, int64_t stride, i
         norm = l2 ? norm + v * v : fabsf(v) <= norm ? norm : fabsf(v);
         if (norm != norm) return norm;
     }
+    return norm;
+}
+
+static __device__ float root_if(bool l2, float norm)
+{
     return l2 ? sqrtf(norm) : norm;
 }
 
@@ -30,21 +36,27 @@ static __global__ void reduce_kernel(const H *x, int lines, int block, int N, in
     const int64_t e = (int64_t)blockIdx.x * THREADS + threadIdx.x;
     if (e >= tokens * lines) return;
     if constexpr (sizeof(H) == 2) {
-        R[e] = narrow<H>(norm_of(x + e * block, 1, block, l2));
+        R[e] = narrow<H>(root_if(l2, norm_of(x + e * block, 1, block, l2)));
     } else {
         const int64_t pair = e / ((int64_t)N * lines), line = e / N % lines, t = e % N;
         R[(pair * N + t) * lines + line] =
-            norm_of(x + (pair * lines + line) * block * N + t, N, block, l2);
+            root_if(l2, norm_of(x + (pair * lines + line) * block * N + t, N, block, l2));
     }
 }
 
+/* A warp a block: a thread a block would be few threads, and each a chain of thousands of loads. */
 template <class H>
 static __global__ void weights_kernel(const H *W, int blocks, int elements, bool l2, float *norm)
 {
-    const int b = blockIdx.x * THREADS + threadIdx.x;
+    const int b = blockIdx.x * (THREADS / WARP_SIZE) + warp_id();
     if (b >= blocks) return;
-    const float x = norm_of(W + (int64_t)b * elements, 1, elements, l2);
-    norm[b] = fabsf(x) < INFINITY ? x : 0;
+    float x = norm_of(W + (int64_t)b * elements + lane_id(), WARP_SIZE, elements / WARP_SIZE, l2);
+    for (int d = WARP_SIZE / 2; d > 0; d /= 2) {
+        const float other = __shfl_xor_sync(FULL_MASK, x, d);
+        x = l2 ? x + other : other <= x ? x : x <= other ? other : NAN;
+    }
+    x = root_if(l2, x);
+    if (lane_id() == 0) norm[b] = fabsf(x) < INFINITY ? x : 0;
 }
 
 static __global__ void finite_plus_old_kernel(float *x, const float *old, int64_t count)
@@ -83,7 +95,7 @@ static cudaError_t reduce_weights(const importance_plan *plan, const void *W, fl
 {
     const int blocks = plan->layout->blocks;
     if (blocks == 0) return cudaSuccess;
-    weights_kernel<H><<<grid_of(blocks), THREADS, 0, stream>>>(
+    weights_kernel<H><<<grid_of((int64_t)blocks * WARP_SIZE), THREADS, 0, stream>>>(
         (const H *)W, blocks, plan->block * plan->block, plan->norm == IMPORTANCE_L2, norm);
     return cudaGetLastError();
 }

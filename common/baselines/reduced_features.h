@@ -1,6 +1,6 @@
 /*
  * reduced_features.h - what cuBLAS lacks of block importance: features reduced by blocks, before its product, and what is not
- * finite counted as 0, after it. Plain kernels: a thread a number.
+ * finite counted as 0, after it. Plain kernels: a thread a number, and a warp a block of weights.
  */
 #ifndef BASELINES_REDUCED_FEATURES_H
 #define BASELINES_REDUCED_FEATURES_H
