@@ -18,7 +18,7 @@ static int judge(const char *sense, const char *target, const char *reached)
 {
     static const char MISSING[] = "**not measured**";
     if (!strcmp(reached, MISSING)) return NOT_MEASURED;
-    if (!strcmp(sense, STATED)) return MET;
+    if (!strcmp(sense, STATED)) return NO_TARGET;
     if (!strcmp(target, MISSING)) return NO_TARGET;
     if (!isdigit((unsigned char)*reached)) return MISSED; /* "nowhere" */
     const double over = strtod(reached, NULL) - strtod(target, NULL);

@@ -57,7 +57,7 @@ setup() {
     build_wrong kernels.cu 's/first <= h.position;/first < h.position;/; s/first + i > h.position) continue/first + i >= h.position) continue/'
     fails 1 "wrong attention: layer 0" "${small[@]}" --kernel dense
     cp "$ROOT/apps/llm_decode/kernels.cu" apps/llm_decode/kernels.cu
-    sed -i 's/(of_head \* a.pass.capacity + at)/(head * a.pass.capacity + at)/' apps/llm_decode/kernels.cu
+    sed -i 's/(size_t)sequence \* a.own.heads + head;/(size_t)head;/' apps/llm_decode/kernels.cu
     make -s BACKEND=simt "$app"
     fails 1 "wrong attention: layer 0" "${small[@]}" --kernel dense
 }
