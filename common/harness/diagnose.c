@@ -30,12 +30,13 @@ static void columns(const output *o, const comparison *c, char *text, size_t byt
 }
 
 /* Which nonzeros of the pattern they are, and where in their rows, from 0; "" when that tells nothing. */
-static void nonzeros(const comparison *c, char *text, size_t bytes)
+static void nonzeros(const output *o, const comparison *c, char *text, size_t bytes)
 {
+    const int64_t all = output_elements(o); /* of which a sample may be all that was compared */
     const bool run = c->which_bad == c->last_at - c->first_at + 1;
-    if (run && c->last_at == c->which_elements - 1 && c->first_at > 0)
+    if (run && c->last_at == all - 1 && c->first_at > 0)
         snprintf(text, bytes, "only the last %lld of %lld nonzeros", (long long)c->which_bad,
-                 (long long)c->which_elements);
+                 (long long)all);
     else if (c->which_bad == 1)
         snprintf(text, bytes, "only nonzero %lld", (long long)c->first_at);
     else if (c->bad_rows > 1 && c->first_place > 0)
@@ -49,6 +50,8 @@ static void rows(const output *o, const comparison *c, char *text, size_t bytes)
     const bool run_of_rows = c->bad_rows == last - first + 1;
     if (c->bad_rows == o->rows)
         snprintf(text, bytes, "in every row");
+    else if (c->longest_good < 0)
+        snprintf(text, bytes, "in every row that was compared");
     else if (run_of_rows && last == o->rows - 1 && c->bad_rows == 1)
         snprintf(text, bytes, "only the last row, %lld", last);
     else if (run_of_rows && last == o->rows - 1)
@@ -94,7 +97,7 @@ void diagnose(const problem *p, const comparison *c, char *text, size_t bytes)
         return;
     }
     if (o->row_ptr)
-        nonzeros(c, where, sizeof where);
+        nonzeros(o, c, where, sizeof where);
     else
         columns(o, c, where, sizeof where);
     if (!*where) rows(o, c, where, sizeof where);

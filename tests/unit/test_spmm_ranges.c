@@ -292,6 +292,15 @@ static void a_sample_holds_the_rows_that_matter(void **state)
     assert_int_equal(c.bad, 2);
     assert_int_equal(c.unwritten, 1);
     assert_int_equal(c.elements, (count + 1) * 50);
+
+    /* All wrong: of rows that were not compared the diagnosis says nothing. */
+    char text[200];
+    for (int64_t i = 0; i < A.rows * 50; i++)
+        got[i] = 1000;
+    assert_int_equal(verify(&ref, results, &c, &error), STATUS_OK);
+    assert_int_equal(c.bad, count * 50);
+    diagnose(&p, &c, text, sizeof text);
+    assert_string_equal(text, "wrong values: in every row that was compared");
     reference_destroy(&ref);
     free(got);
     p.operation->destroy(&p);
