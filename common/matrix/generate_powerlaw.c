@@ -247,15 +247,16 @@ static enum status make(const generator *self, double *value, csr_matrix *A, err
 {
     const int64_t rows = (int64_t)generator_value(value, ROWS, 4096);
     const double mean = rows > 8 ? 8 : rows > 1 ? 1 : 0;
-    const int64_t nnz = (int64_t)generator_value(value, NNZ, mean * (double)rows);
+    const double others = rows > 0 ? (double)rows - 1 : 0; /* columns, but for the diagonal */
+    const double full = floor((double)rows * others / 2);  /* as full as it gets */
+    const int64_t nnz = (int64_t)generator_value(value, NNZ, fmin(mean * (double)rows, full));
     const uint64_t seed = (uint64_t)generator_value(value, SEED, 1);
     const enum powerlaw_columns columns =
         (enum powerlaw_columns)generator_value(value, COLUMNS_KEY, POWERLAW_BY_LENGTH);
-    const double others = rows > 0 ? (double)rows - 1 : 0; /* columns, but for the diagonal */
     double low = (double)nnz, high = 0;
     if (rows > 0) powerlaw_longest(rows, nnz, &low, &high);
     if (low > others)
-        return generator_refuse(self, NNZ, (double)nnz, 0, floor((double)rows * others / 2),
+        return generator_refuse(self, NNZ, (double)nnz, 0, full,
                                 "the longest row has twice the mean, or more", error);
     const double most = fmin(ceil(high), others);
     const double longest = generator_value(value, LONGEST, most);

@@ -47,7 +47,7 @@ int64_t powerlaw_length(const powerlaw *law, int64_t row);
 
 /* Makes rows first .. end - 1 alone, as a matrix of end - first rows and law->rows columns, without values: the same rows
  * that the whole has. Columns ascend, none is there twice, and none is the row's own number. No row is longer than
- * rows - 1. All cores work; beside the matrix each takes 8 bytes an entry of its longest row. The caller frees A. */
+ * rows - 1. All cores work; beside the matrix each takes 4 bytes an entry of the longest row. The caller frees A. */
 enum status powerlaw_make(const powerlaw *law, int64_t first, int64_t end, csr_matrix *A,
                           error_text *error);
 

@@ -41,6 +41,8 @@ static void counts_are_exact(void **state)
         {"powerlaw:rows=0,nnz=0", 0, 0, -1},
         {"powerlaw:rows=1", 1, 0, -1},
         {"powerlaw:rows=2,nnz=1", 2, 1, -1},
+        {"powerlaw:rows=2", 2, 1, -1}, /* 8 a row, and 1 a row, would not fit */
+        {"powerlaw:rows=12", 12, 66, -1},
         {"powerlaw:rows=3,nnz=3", 3, 3, -1},
         {"powerlaw:rows=5,nnz=10", 5, 10, -1}, /* as full as it gets */
         {"powerlaw:rows=64,nnz=2016,longest=63", 64, 2016, 63},
