@@ -156,17 +156,21 @@ typedef struct range_spec {
     int range, ranges;      /* 0 of 0: there is none */
 } range_spec;
 
-/* Takes "@3/8" off the end of a spec, where it has that. */
+/* Takes "@3/8" off the end of a spec, where it has that. What is a file is that file, whatever its name. */
 static enum status read_range(const char *spec, range_spec *r, error_text *error)
 {
     const char *const at = spec ? strrchr(spec, '@') : NULL;
-    int used = 0;
+    char suffix[32];
+    int range, ranges;
     *r = (range_spec){0};
     if (spec && strlen(spec) >= sizeof r->whole)
         return fail(error, STATUS_DATASET, "%.60s...: too long a name", spec);
     copy_text(r->whole, sizeof r->whole, spec ? spec : "");
-    if (!at || sscanf(at, "@%d/%d%n", &r->range, &r->ranges, &used) != 2 || at[used])
-        return STATUS_OK;
+    if (!at || sscanf(at, "@%d/%d", &range, &ranges) != 2) return STATUS_OK;
+    snprintf(suffix, sizeof suffix, "@%d/%d", range, ranges);
+    if (strcmp(at, suffix) != 0 || dataset_is_path(spec)) return STATUS_OK;
+    r->range = range;
+    r->ranges = ranges;
     r->whole[at - spec] = 0;
     if (r->ranges >= 1 && r->ranges <= MOST_RANGES && r->range >= 0 && r->range < r->ranges)
         return STATUS_OK;

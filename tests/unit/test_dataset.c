@@ -475,6 +475,14 @@ static void a_range_of_rows_is_a_dataset(void **state)
     assert_int_equal(dataset_open("rand:rows=3,deg=1@4/5", NULL, &part, &error),
                      0); /* of few rows */
     dataset_close(&part);
+    assert_fails("rand:rows=50,deg=5@1/3x", NULL, "deg");
+    assert_fails("rand:rows=50,deg=5@4294967297/3", NULL, "deg");
+    mkdir(fixture_path("run@5"), 0755);
+    write_text("run@5/2.mtx", MTX "1 2\n3 3\n"); /* a file, and no range 5 of 2 */
+    assert_int_equal(dataset_open(fixture_path("run@5/2.mtx"), NULL, &part, &error), 0);
+    assert_string_equal(part.name, "2.mtx");
+    assert_int_equal(part.matrix.nnz, 2);
+    dataset_close(&part);
 }
 
 int main(void)
