@@ -343,7 +343,7 @@ static void print_heading(const program *p)
     fflush(stdout);
 }
 
-/* The first failure ends the program with its status, but where memory is missing for one kernel, others still run. */
+/* All wanted kernels run, also behind one that fails; the gravest status is the program's. */
 static enum status run_all(program *p, error_text *error)
 {
     enum status status = STATUS_OK;
@@ -352,7 +352,7 @@ static enum status run_all(program *p, error_text *error)
         if (!is_wanted(p, (enum kernel_kind)kind)) continue;
         run_kind(p, (enum kernel_kind)kind);
         const result *r = &p->results[p->count - 1];
-        if (r->status == STATUS_OK || status != STATUS_OK) continue;
+        if (!is_graver(r->status, status)) continue;
         status = r->status;
         *error = r->error;
     }

@@ -302,7 +302,7 @@ static bool is_left_out(const arguments *o, const variant *v)
     return !strcmp(o->rivals, "none") || (!strcmp(o->rivals, "cublas") && v->way != BY_CUBLAS);
 }
 
-/* A rival that cannot take the net is no failure; the first of another kind decides how the program ends. */
+/* A rival that cannot take the net is no failure; of all others the gravest is the program's. */
 static enum status run_nets(program *p, error_text *error)
 {
     enum status status = STATUS_OK;
@@ -312,7 +312,7 @@ static enum status run_nets(program *p, error_text *error)
         const result *r = &p->results[p->count - 1];
         print_result(p, r);
         const bool may_fail = i != SUITE && (of_net == STATUS_SKIPPED || of_net == STATUS_MEMORY);
-        if (of_net == STATUS_OK || may_fail || status != STATUS_OK) continue;
+        if (may_fail || !is_graver(of_net, status)) continue;
         *error = r->error;
         status = of_net;
     }
