@@ -174,11 +174,7 @@ static void write_row(const session *s, enum status status, FILE *out)
                  "iqr_ms,measure_ms,choose_ms,plans_ms,backend,device,driver,toolkit,commit\n");
     fprintf(out, "1,block_pruning,%d,%d,%d,%d,%.7g,%d,%.7g,%.7g,%.7g,%s,%s,%llu,%s,%d,%d",
             p->hidden, p->block, p->batch, p->steps, p->rate, p->change, p->share, p->start,
-            p->target, p->grow, p->norm, (unsigned long long)p->seed,
-            status == STATUS_OK       ? "ok"
-            : status == STATUS_WRONG  ? "wrong"
-            : status == STATUS_MEMORY ? "oom"
-                                      : "error",
+            p->target, p->grow, p->norm, (unsigned long long)p->seed, row_status(status),
             r->changes, isnan(s->step_ms) ? 0 : s->runs);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         print_cell(out, numbers[i]);

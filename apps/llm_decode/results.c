@@ -4,6 +4,7 @@
 #include "matrix/files.h"
 #include "results/csv.h"
 #include "results/json.h"
+#include "results/row.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -40,26 +41,10 @@ static void print_number(double x, int width, int digits)
         printf(" %*.*f", width, digits, x);
 }
 
-static const char *status_word(enum status status)
-{
-    switch (status) {
-    case STATUS_OK:
-        return "ok";
-    case STATUS_WRONG:
-        return "wrong";
-    case STATUS_MEMORY:
-        return "oom";
-    case STATUS_SKIPPED:
-        return "skip";
-    default:
-        return "error";
-    }
-}
-
 static void print_checks(const result *r)
 {
     if (r->status != STATUS_OK && r->status != STATUS_WRONG) {
-        printf("%-11s %s\n", kernel_name(r->settings.kind), status_word(r->status));
+        printf("%-11s %s\n", kernel_name(r->settings.kind), row_status(r->status));
         return;
     }
     printf("%-11s %s  largest error over its bound:", kernel_name(r->settings.kind),
@@ -220,7 +205,7 @@ static void add_results(cells *all, const result *r)
         add_number(all, memory_names[i], r->count.bytes[i]);
     }
     add_number(all, "worst_error", result_worst(r));
-    add_text(all, "status", status_word(r->status));
+    add_text(all, "status", row_status(r->status));
     add_text(all, "message", r->status == STATUS_OK ? "" : r->error.text);
 }
 

@@ -222,15 +222,6 @@ static void write_text(FILE *out, const char *text)
     csv_text(out, text);
 }
 
-static const char *status_word(enum status status)
-{
-    return status == STATUS_OK        ? "ok"
-           : status == STATUS_WRONG   ? "wrong"
-           : status == STATUS_MEMORY  ? "oom"
-           : status == STATUS_SKIPPED ? "skip"
-                                      : "error";
-}
-
 /* A row of one layer; `number` -1: of the whole net. */
 static void write_row(FILE *out, const program *p, const result *r, int number)
 {
@@ -250,7 +241,7 @@ static void write_row(FILE *out, const program *p, const result *r, int number)
     else
         fputs(",,,,", out);
     write_text(out, l ? r->kernels[number] : o->kernel);
-    fprintf(out, ",%d,%s", o->seed, status_word(r->status));
+    fprintf(out, ",%d,%s", o->seed, row_status(r->status));
     write_cell(out, l ? NAN : r->verdict.worst);
     write_cell(out, l ? NAN : r->verdict.error);
     write_cell(out, l ? NAN : r->verdict.bound);

@@ -253,22 +253,6 @@ static void write_header(FILE *out)
     fprintf(out, "peak_bytes,worst_error,status,message\n");
 }
 
-static const char *status_word(enum status status)
-{
-    switch (status) {
-    case STATUS_OK:
-        return "ok";
-    case STATUS_WRONG:
-        return "wrong";
-    case STATUS_MEMORY:
-        return "oom";
-    case STATUS_SKIPPED:
-        return "skip";
-    default:
-        return "error";
-    }
-}
-
 static void write_row(FILE *out, const program *p, const result *r)
 {
     const arguments *o = &p->o;
@@ -292,7 +276,7 @@ static void write_row(FILE *out, const program *p, const result *r)
         write_number(out, timed ? r->part_ms[part] : NAN);
     fprintf(out, "%zu,", r->bytes);
     write_number(out, r->worst);
-    write_cell(out, status_word(r->status));
+    write_cell(out, row_status(r->status));
     csv_text(out, r->status == STATUS_OK ? "" : r->error.text);
     fputc('\n', out);
 }

@@ -11,22 +11,6 @@
 /* Copies text that is cut where it is too long. */
 #define COPY_TEXT(to, from) snprintf(to, sizeof to, "%.*s", (int)sizeof to - 1, from)
 
-static const char *status_word(enum status status, bool sampled)
-{
-    switch (status) {
-    case STATUS_OK:
-        return sampled ? "sample" : "ok";
-    case STATUS_WRONG:
-        return "wrong";
-    case STATUS_MEMORY:
-        return "oom";
-    case STATUS_SKIPPED:
-        return "skip";
-    default:
-        return "error";
-    }
-}
-
 /* The columns that come from instruments. */
 static void add_inspection(row *r, inspection *i)
 {
@@ -115,7 +99,8 @@ row result_row(const dataset *d, const problem *p, const contender *c, const int
     COPY_TEXT(r.toolkit, device->toolkit);
     COPY_TEXT(r.commit, provenance_commit());
     COPY_TEXT(r.l2, options_l2(o));
-    COPY_TEXT(r.status, status_word(out->status, options_sampled(o)));
+    const bool sampled = out->status == STATUS_OK && options_sampled(o);
+    COPY_TEXT(r.status, sampled ? "sample" : row_status(out->status));
     COPY_TEXT(r.message, out->message);
     options_flags(o, r.flags, sizeof r.flags);
     if (tuning && *out->settings)

@@ -10,6 +10,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *row_status(enum status status)
+{
+    switch (status) {
+    case STATUS_OK:
+        return "ok";
+    case STATUS_WRONG:
+        return "wrong";
+    case STATUS_MEMORY:
+        return "oom";
+    case STATUS_SKIPPED:
+        return "skip";
+    default:
+        return "error";
+    }
+}
+
 enum field_type { TEXT, INT, INT64, UINT64, REAL };
 
 /* The columns, in order: the only list of them. Those of instruments name the flag, a member of the

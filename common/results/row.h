@@ -73,6 +73,9 @@ typedef struct row_list {
     size_t count, capacity;
 } row_list;
 
+/* The word of a row's status column: ok, wrong, oom, skip or error. */
+const char *row_status(enum status status);
+
 enum status row_list_add(row_list *list, const row *rows, size_t count, error_text *error);
 void row_list_free(row_list *list);
 

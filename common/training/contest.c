@@ -403,15 +403,6 @@ static void print_text_cell(FILE *out, const char *text)
     csv_text(out, text);
 }
 
-static const char *status_word(enum status status)
-{
-    return status == STATUS_OK        ? "ok"
-           : status == STATUS_WRONG   ? "wrong"
-           : status == STATUS_MEMORY  ? "oom"
-           : status == STATUS_SKIPPED ? "skip"
-                                      : "error";
-}
-
 static void write_rows(const contest *c, FILE *out)
 {
     fprintf(out,
@@ -431,7 +422,7 @@ static void write_rows(const contest *c, FILE *out)
         print_text_cell(out, r->kernels);
         fputc(',', out);
         c->kind->write_columns(c->context, out);
-        fprintf(out, ",%llu,%s", (unsigned long long)c->o->seed, status_word(r->status));
+        fprintf(out, ",%llu,%s", (unsigned long long)c->o->seed, row_status(r->status));
         print_cell(out, r->verdict.worst);
         print_cell(out, r->step_ms);
         print_cell(out, r->iqr_ms);
