@@ -330,7 +330,7 @@ constexpr int ARGMAX_THREADS = 256, PER_BLOCK = 16 * ARGMAX_THREADS;
 static __device__ unsigned long long key_of(float logit, int index)
 {
     const unsigned bits = __float_as_uint(logit);
-    const unsigned ordered = bits >> 31 ? ~bits : bits | 0x80000000u;
+    const unsigned ordered = logit != logit ? ~0u : bits >> 31 ? ~bits : bits | 0x80000000u;
     return (unsigned long long)ordered << 32 | ~(unsigned)index;
 }
 

@@ -58,7 +58,7 @@ typedef struct embed_args {
 cudaError_t run_embed(const pass_columns *p, const embed_args *a);
 
 /* x += update + bias, rounded to fp16; then y = (x - mean) / sqrt(variance + NORM_EPSILON) * gain + shift of each column.
- * update.data = NULL: x stays. hidden <= 12288. */
+ * update.data = NULL: x stays. hidden <= 12272, which a block has shared memory for. */
 typedef struct norm_args {
     strided x, update, y;
     const void *bias, *gain, *shift; /* hidden numbers each */

@@ -143,7 +143,8 @@ static void test_calculators(void)
 
 /* ---- argmax ------------------------------------------------------------------------------------ */
 
-/* Ties go to the first, wherever blocks and warps end; what lies behind the vocabulary does not count. */
+/* Ties go to the first, wherever blocks and warps end, and a NaN beats all numbers, whatever its sign; what lies behind the
+ * vocabulary does not count. */
 static void test_argmax(void)
 {
     enum { VOCABULARY = 9000, PITCH = 9024, COLUMNS = 3 };
@@ -155,7 +156,7 @@ static void test_argmax(void)
         logits[i] = i % PITCH >= VOCABULARY ? 9 : -1 - (float)(i % 7);
     for (int c = 0; c < COLUMNS; c++)
         for (int i = BEST[c]; i < VOCABULARY; i += 1000)
-            logits[c * PITCH + i] = c == 2 ? -0.5f : 2;
+            logits[c * PITCH + i] = c == 2 ? -0.5f : c == 1 ? -NAN : 2;
     pass_columns p = {.sequences = COLUMNS, .tokens = 1, .capacity = 4};
     argmax_args a = {.vocabulary = VOCABULARY, .pitch = PITCH};
     float *d_logits = NULL;
