@@ -14,7 +14,7 @@ static const double U = 0x1p-24; /* rounding to fp32 */
 enum {
     ALL_ELEMENTS = 1 << 19, /* weights of a product that is checked in full */
     SAMPLED_ROWS = 16,
-    MOST_PAIRS = 8 /* of a column and a head, whose attention is checked */
+    MOST_PAIRS = 8 /* of a sequence and a head, whose attention is checked */
 };
 
 /* Arrays of the last parts on the host, column after column. */
@@ -329,14 +329,19 @@ static enum status check_relu(checker *k, int layer, error_text *error)
 
 /* ---- attention --------------------------------------------------------------------------------- */
 
-/* Pairs of a column's sequence and a head. */
+/* Pairs of a sequence and a head: all of them, or some evenly spaced, the first and the last among them. */
+static int pair_place(const checker *k, int pair)
+{
+    const int64_t all = (int64_t)k->d->settings.sequences * k->d->attention.heads;
+    return (int)(k->pairs > 1 ? pair * (all - 1) / (k->pairs - 1) : 0);
+}
 static int pair_sequence(const checker *k, int pair)
 {
-    return (int)((int64_t)pair * k->d->settings.sequences / k->pairs);
+    return pair_place(k, pair) / k->d->attention.heads;
 }
 static int pair_head(const checker *k, int pair)
 {
-    return (5 * pair + 3) % k->d->attention.heads;
+    return pair_place(k, pair) % k->d->attention.heads;
 }
 
 static float *shadow_at(const checker *k, int layer, int pair, int which, int at)
