@@ -42,8 +42,6 @@ typedef struct program {
 
 /* ---- options ----------------------------------------------------------------------------------- */
 
-enum { MAX_RUNS = 1000 };
-
 static enum status read_options(int argc, char **argv, wishes *o, error_text *error)
 {
     *o = (wishes){.model = "tiny",
@@ -85,7 +83,7 @@ static enum status read_options(int argc, char **argv, wishes *o, error_text *er
         {"formats", ARGUMENT_FLAG, &o->formats, 0, 0, NULL,
          "print what formats of pruned weights are worth, by formula", NULL},
         {"gpu", ARGUMENT_TEXT, &o->gpu, 0, 0, "NAME", "whose measured rates --formats takes", NULL},
-        {"runs", ARGUMENT_WHOLE, &o->runs, 3, MAX_RUNS, "N", "timed steps", NULL},
+        {"runs", ARGUMENT_WHOLE, &o->runs, 3, MOST_RUNS, "N", "timed steps", NULL},
         {"seed", ARGUMENT_WHOLE, &o->seed, 0, 2147483647, "S", "of weights and prompt", NULL},
         {"csv", ARGUMENT_TEXT, &o->csv, 0, 0, "FILE",
          "write a row a kernel (- for standard output)", NULL},

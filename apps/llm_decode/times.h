@@ -9,6 +9,8 @@
 
 #include <math.h>
 
+enum { MOST_RUNS = 1000 }; /* of any measurement */
+
 /* NAN: not measured. */
 typedef struct decoder_times {
     double tokens_per_s; /* of all sequences, while they generate; the prompt is not counted */
