@@ -153,9 +153,7 @@ static __global__ void __launch_bounds__(POOL_WARPS *WARP_SIZE)
     float sum = 0;
     for (int i = threadIdx.x; i < pixels; i += WARP_SIZE)
         sum += widen(x[i]);
-#pragma unroll
-    for (int distance = 1; distance < WARP_SIZE; distance *= 2)
-        sum += __shfl_xor_sync(FULL_MASK, sum, distance);
+    sum = warp_sum(sum);
     if (threadIdx.x == 0) ((H *)p.y)[plane] = narrow<H>(sum / pixels);
 }
 
