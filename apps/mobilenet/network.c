@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LT_WORKSPACE = 32 << 20, REPEATS = 20, WARM_RUNS = 5, SELECT_RUNS = 7 };
+enum { WORKSPACE = 32 << 20, REPEATS = 20, WARM_RUNS = 5, SELECT_RUNS = 7 };
 
 static const char VENDOR[] = "cuSPARSE";
 
@@ -35,6 +35,7 @@ struct network {
     void *images, *activation[2]; /* a layer reads one and writes the other */
     device_arrays arrays;
     cublasHandle_t blas;
+    void *blas_room;     /* its workspace, without which it would allocate in a graph */
     cudaStream_t stream; /* of times and graphs */
 };
 
@@ -62,18 +63,19 @@ static size_t image_numbers(const model *m)
     return (size_t)COLORS * layer_in_columns(&m->layers[0], m->shape.batch);
 }
 
-/* A sparse layer has its pattern and values and, in a format of its own, each nonzero once more in 8 bytes. Of cuBLASLt a
- * layer has a workspace and, at worst, its bias as a matrix. */
+/* A sparse layer has its pattern and values and, in a format of its own, each nonzero once more in 8 bytes. cuBLAS
+ * has one workspace; of cuBLASLt each layer has one and, at worst, its bias as a matrix. */
 size_t network_bytes(const model *m, const variant *v)
 {
     const size_t e = element(m);
     size_t bytes = e * (image_numbers(m) + largest_activation(m, 0) + largest_activation(m, 1));
+    if (v->way != BY_LT) bytes += WORKSPACE;
     for (int i = 0; i < NUM_LAYERS; i++) {
         const layer *l = &m->layers[i];
         bytes += e * l->num_weights + (sizeof(float) + e) * l->out;
         if (l->sparse) bytes += 12 * l->num_weights + 8 * (size_t)l->out;
         if (v->way == BY_LT && l->kind >= POINTWISE && l->kind != POOL)
-            bytes += LT_WORKSPACE + e * l->out * layer_out_columns(l, m->shape.batch);
+            bytes += WORKSPACE + e * l->out * layer_out_columns(l, m->shape.batch);
     }
     return bytes;
 }
@@ -190,6 +192,8 @@ static enum status make(network *net, const char *kernel, error_text *error)
     TRY_CUDA(cudaStreamCreateWithFlags(&net->stream, cudaStreamNonBlocking));
     if (cublasCreate(&net->blas) != CUBLAS_STATUS_SUCCESS)
         return fail(error, STATUS_RUNTIME, "cublasCreate failed");
+    if (net->v.way != BY_LT)
+        TRY(arrays_allocate(&net->arrays, &net->blas_room, WORKSPACE / sizeof(float), error));
     TRY(upload(net, &net->images, m->images, image_numbers(m), error));
     for (int i = 0; i < 2; i++)
         TRY(upload(net, &net->activation[i], NULL, largest_activation(m, i), error));
@@ -262,6 +266,15 @@ const char *network_kernel(const network *net, int number)
 
 /* ---- running it -------------------------------------------------------------------------------- */
 
+/* Sets the stream, which takes the workspace back. */
+static cublasStatus_t use_stream(const network *net, cudaStream_t stream)
+{
+    const cublasStatus_t status = cublasSetStream(net->blas, stream);
+    return status == CUBLAS_STATUS_SUCCESS
+               ? cublasSetWorkspace(net->blas, net->blas_room, WORKSPACE)
+               : status;
+}
+
 /* C' = B' W' by columns, as the library stores, and a kernel for bias and ReLU. */
 static cudaError_t run_cublas(network *net, int number, cudaStream_t stream)
 {
@@ -272,7 +285,7 @@ static cudaError_t run_cublas(network *net, int number, cudaStream_t stream)
     const cudaDataType type = type_of(net);
     void *const C = (void *)network_output(net, number);
     const row_epilogue epilogue = {d->bias, l->relu};
-    if (cublasSetStream(net->blas, stream) != CUBLAS_STATUS_SUCCESS ||
+    if (use_stream(net, stream) != CUBLAS_STATUS_SUCCESS ||
         cublasGemmEx(net->blas, CUBLAS_OP_N, CUBLAS_OP_N, N, l->out, l->in, &one,
                      network_input(net, number), type, N, d->weights, type, l->in, &zero, C, type,
                      N, net->v.tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F,
@@ -451,8 +464,8 @@ static enum status select_for(network *net, int number, error_text *error)
         error_text why;
         progress_within(name, 0);
         if (make_plan(net, number, name, &plan) != SPARSE_OK) continue;
-        TRY_CUDA(cudaDeviceSynchronize());
-        if (time_layer(net, number, plan, SELECT_RUNS, &us, &why) == STATUS_OK && us < best) {
+        if (cudaDeviceSynchronize() == cudaSuccess &&
+            time_layer(net, number, plan, SELECT_RUNS, &us, &why) == STATUS_OK && us < best) {
             sparse_plan *const kept = d->plan;
             d->plan = plan;
             plan = kept;
