@@ -205,7 +205,12 @@ static double cell_of(study *s, const char *conditions)
             use_row(s, r);
         }
     if (!found || !*found) nothing(s, "%s of %s", opt(s, "column"), conditions);
-    return strtod(found, NULL);
+    char *end;
+    const double number = strtod(found, &end);
+    if (*end)
+        refuse(STATUS_USAGE, "column %s of %s has '%s', no number", opt(s, "column"), conditions,
+               found);
+    return number;
 }
 
 /* A number of an application's rows. Options: column; row (COLUMN=VALUE, several with commas between); over, a row in

@@ -260,6 +260,7 @@ refused() {
     refused 3 "no rows of tokens_per_s of model=66B" value cell column=tokens_per_s row=model=66B "$apps"
     refused 3 "two rows with model=13B" value cell column=tokens_per_s row=model=13B "$apps"
     refused 2 "'13B' is no COLUMN=VALUE" value cell column=tokens_per_s row=13B "$apps"
+    refused 2 "column kernel of model=13B,kernel=dense has 'dense', no number" value cell column=kernel row=model=13B,kernel=dense "$apps"
 }
 
 @test "scaling: a model of parts that were timed alone; ranks: what several GPUs took" {
