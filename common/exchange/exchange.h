@@ -81,8 +81,8 @@ struct exchange {
 
 /* ---- which kind ------------------------------------------------------------------------------ */
 
-/* Chooses for all exchanges of this process: `devices` ranks with a device each, the first `devices` of this machine;
- * 0: a loopback. Processes of a launch have a rank each: devices is how many there are in all. */
+/* Chooses for all exchanges of this process: `devices` ranks with a device each, the current one and those after
+ * it; 0: a loopback. Processes of a launch have a rank each: devices is how many there are in all. */
 void exchange_use_devices(int devices);
 int exchange_devices(void);
 

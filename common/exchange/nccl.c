@@ -166,7 +166,6 @@ static void *live(void *context)
 {
     member *const m = context;
     unsigned long seen = 0;
-    m->error = cudaSetDevice(m->device);
     pthread_mutex_lock(&all.lock);
     for (;;) {
         while (!all.over && all.step_number == seen)
@@ -312,12 +311,13 @@ const char *exchange_failure(void)
 
 static ncclUniqueId meeting_id;
 
-/* Makes the communicator of a member, once all have come. */
+/* Makes the communicator of a member, once all have come. The member's first step: its thread takes the device. */
 static cudaError_t join(exchange_rank *none, void *context)
 {
     member *const m = context;
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     (void)none;
+    CUDA_TRY(cudaSetDevice(m->device));
     config.blocking = 0;
     atomic_store(&all.called, true);
     const ncclResult_t result =
@@ -346,7 +346,7 @@ static cudaError_t get_id(void)
     return give_up(place->rank, text);
 }
 
-/* Numbers the members. Processes of a launch have each the device that is current; threads the first ones. */
+/* Numbers the members. Processes of a launch have each the device that is current; threads have that and those after. */
 static cudaError_t seat(int ranks)
 {
     char text[200];
