@@ -485,7 +485,9 @@ cudaError_t exchange_agree(exchange *e, cudaError_t error)
 {
     int code = (int)error, codes[EXCHANGE_MOST_RANKS];
     if (e->locals == e->ranks || atomic_load(&all.broken)) return error;
-    CUDA_TRY(cudaMemcpy(all.d_codes + all.place.rank, &code, sizeof code, cudaMemcpyHostToDevice));
+    /* On the wire, which does not wait for the default stream. */
+    CUDA_TRY(cudaMemcpyAsync(all.d_codes + all.place.rank, &code, sizeof code,
+                             cudaMemcpyHostToDevice, e->local[0].wire));
     CUDA_TRY(all_do(e, spread, e));
     CUDA_TRY(exchange_wait(e->local[0].wire));
     CUDA_TRY(cudaMemcpy(codes, all.d_codes, e->ranks * sizeof code, cudaMemcpyDeviceToHost));
