@@ -71,10 +71,9 @@ else
 BACKEND_SOURCES := $(filter-out common/baselines/cusparselt.c,$(BACKEND_SOURCES))
 endif
 # NCCL comes with some toolkits, and scripts/setup --cuda brings it. Without it there is one device alone.
-ifneq ($(and $(wildcard $(CUDA_LIBDIR)/libnccl.so),$(wildcard $(CUDA_HOME)/include/nccl.h)),)
-CFLAGS_ALL += -DEXCHANGE_NCCL
-LDLIBS_ALL += -lnccl
-endif
+NCCL := $(if $(and $(wildcard $(CUDA_LIBDIR)/libnccl.so),$(wildcard $(CUDA_HOME)/include/nccl.h)),-lnccl)
+CFLAGS_ALL += $(NCCL:-lnccl=-DEXCHANGE_NCCL)
+LDLIBS_ALL += $(NCCL)
 else
 INCLUDES += -Icommon/simt/include
 CFLAGS_ALL += -Icommon/simt/include -DEXCHANGE_NCCL
