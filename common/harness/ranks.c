@@ -33,6 +33,9 @@ static enum status take_place(options *o, const launch_place *place, error_text 
     if (o->devices && o->devices != place->ranks)
         return fail(error, STATUS_USAGE, "--devices %d, but the launch has %d ranks", o->devices,
                     place->ranks);
+    if (place->ranks > EXCHANGE_MOST_RANKS)
+        return fail(error, STATUS_USAGE, "the launch has %d ranks; there may be %d", place->ranks,
+                    EXCHANGE_MOST_RANKS);
     if (o->instruments)
         return fail(error, STATUS_USAGE, "the instruments look at one process: no launch for them");
     o->devices = place->ranks;

@@ -62,6 +62,8 @@ launch() {
     EXCHANGE_FILE=/tmp/none refused 2 'no launcher says which rank' "$programs/lab71" "$GRAPH" 8
     EXCHANGE_FILE=/tmp/none EXCHANGE_RANK=0 EXCHANGE_RANKS=3 refused 2 'the launch has 3 ranks' \
         "$programs/lab71" "$GRAPH" 8 --devices 2
+    EXCHANGE_FILE=/tmp/none EXCHANGE_RANK=0 EXCHANGE_RANKS=65 refused 2 'the launch has 65 ranks; there may be 64' \
+        "$programs/lab71" "$GRAPH" 8
 }
 
 @test "threads: a rank that fails or hangs ends all of them with status 4 and a line" {
