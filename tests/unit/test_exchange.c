@@ -301,8 +301,9 @@ static void threads_that_lose_a_rank_end(void **state)
     assert_int_equal(threads_with("miss:1:0", "waited 3 s for another rank", -1, &took), 4);
 }
 
-/* Each rank is a process of a launch. Fills the exit status of each. */
-static void processes_with(const char *fault, const char *reason, int missing, int *status)
+/* Each rank is a process of a launch, and waits `timeout` seconds. Fills the exit status of each. */
+static void processes_with(const char *fault, const char *timeout, const char *reason, int missing,
+                           int *status)
 {
     char file[] = "/tmp/exchange.XXXXXX";
     pid_t child[RANKS];
@@ -317,7 +318,7 @@ static void processes_with(const char *fault, const char *reason, int missing, i
         setenv("EXCHANGE_RANK", number, 1);
         snprintf(number, sizeof number, "%d", RANKS);
         setenv("EXCHANGE_RANKS", number, 1);
-        setenv("EXCHANGE_TIMEOUT", reason ? "3" : "60", 1);
+        setenv("EXCHANGE_TIMEOUT", timeout, 1);
         if (fault) setenv("SIMT_NCCL_FAULT", fault, 1);
         cudaSetDevice(r);
         _exit(gather_in_child(reason, -1));
@@ -334,21 +335,22 @@ static void processes_gather_and_end_alike(void **state)
 {
     (void)state;
     int status[RANKS];
-    processes_with(NULL, NULL, -1, status);
+    processes_with(NULL, "60", NULL, -1, status);
     for (int r = 0; r < RANKS; r++)
         assert_int_equal(status[r], 0);
-    processes_with("exit:1:2", "waited 3 s", -1, status); /* a rank dies */
+    /* A rank dies, once all have met: a busy machine has its time for that. */
+    processes_with("exit:1:2", "10", "waited 10 s", -1, status);
     assert_int_equal(status[0], 4);
     assert_int_equal(status[1], 9);
     assert_int_equal(status[2], 4);
-    processes_with("miss:0:3", "waited 3 s", -1,
-                   status); /* a rank has less to say than the others */
+    /* A rank has less to say than the others. */
+    processes_with("miss:0:3", "3", "waited 3 s", -1, status);
     assert_int_equal(status[1], 4);
     assert_int_equal(status[2], 4);
-    processes_with(NULL, "waited 3 s", 2, status); /* a rank never comes */
+    processes_with(NULL, "3", "waited 3 s", 2, status); /* a rank never comes */
     assert_int_equal(status[0], 4);
     assert_int_equal(status[1], 4);
-    processes_with(NULL, "for EXCHANGE_FILE", 0, status); /* nor does the one with the id */
+    processes_with(NULL, "3", "for EXCHANGE_FILE", 0, status); /* nor does the one with the id */
     assert_int_equal(status[1], 4);
     assert_int_equal(status[2], 4);
 }
