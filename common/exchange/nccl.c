@@ -184,6 +184,13 @@ static void *live(void *context)
 /* Lets all members do a step: their own threads, or the only one here. e: NULL where the context is the member. */
 static cudaError_t all_do(exchange *e, exchange_step step, void *context)
 {
+    /* Other processes may wait for what the last step has not done, and would take this one for it. */
+    const member *const before = atomic_load(&all.failed);
+    if (all.place.is_launch && before) {
+        give_up(before->rank, before->text);
+        abort_all();
+        return why_broken();
+    }
     pthread_mutex_lock(&all.lock);
     all.e = e;
     all.step = step;
@@ -437,6 +444,7 @@ void exchange_part_company(void)
     for (int i = 0; i < all.locals; i++)
         if (all.member[i].has_thread) pthread_join(all.member[i].thread, NULL);
     all.ranks = all.locals = 0;
+    atomic_store(&all.failed, NULL);
     all.d_codes = NULL;
     all.over = false;
     all.step_number = 0;
@@ -485,6 +493,7 @@ cudaError_t exchange_agree(exchange *e, cudaError_t error)
 {
     int code = (int)error, codes[EXCHANGE_MOST_RANKS];
     if (e->locals == e->ranks || atomic_load(&all.broken)) return error;
+    atomic_store(&all.failed, NULL); /* the others will know */
     /* On the wire, which does not wait for the default stream. */
     CUDA_TRY(cudaMemcpyAsync(all.d_codes + all.place.rank, &code, sizeof code,
                              cudaMemcpyHostToDevice, e->local[0].wire));

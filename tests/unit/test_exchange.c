@@ -255,15 +255,14 @@ static int gather_in_child(const char *reason, int fails_on)
         exchange_part_company();
         return 0;
     }
+    exchange_part_company();
     const char *lost = exchange_failure();
     if (!lost || !reason || !strstr(lost, reason)) {
         print_error("not '%s': %s\n", reason ? reason : "", lost ? lost : "no failure");
         return 1;
     }
     exchange *e; /* and no exchange works any more */
-    if (exchange_open(RANKS, &e) == cudaSuccess) return 1;
-    exchange_part_company();
-    return 4;
+    return exchange_open(RANKS, &e) == cudaSuccess ? 1 : 4;
 }
 
 /* All ranks are threads of one process. Returns its exit status; *took: seconds. */
@@ -301,9 +300,10 @@ static void threads_that_lose_a_rank_end(void **state)
     assert_int_equal(threads_with("miss:1:0", "waited 3 s for another rank", -1, &took), 4);
 }
 
-/* Each rank is a process of a launch, and waits `timeout` seconds. Fills the exit status of each. */
+/* Each rank is a process of a launch, and waits `timeout` seconds. The step of rank fails_on fails. Fills the exit status
+ * of each. */
 static void processes_with(const char *fault, const char *timeout, const char *reason, int missing,
-                           int *status)
+                           int fails_on, int *status)
 {
     char file[] = "/tmp/exchange.XXXXXX";
     pid_t child[RANKS];
@@ -321,7 +321,7 @@ static void processes_with(const char *fault, const char *timeout, const char *r
         setenv("EXCHANGE_TIMEOUT", timeout, 1);
         if (fault) setenv("SIMT_NCCL_FAULT", fault, 1);
         cudaSetDevice(r);
-        _exit(gather_in_child(reason, -1));
+        _exit(gather_in_child(r == fails_on ? "no room" : reason, fails_on));
     }
     for (int r = 0; r < RANKS; r++) {
         int how = 0;
@@ -335,22 +335,27 @@ static void processes_gather_and_end_alike(void **state)
 {
     (void)state;
     int status[RANKS];
-    processes_with(NULL, "60", NULL, -1, status);
+    processes_with(NULL, "60", NULL, -1, -1, status);
     for (int r = 0; r < RANKS; r++)
         assert_int_equal(status[r], 0);
     /* A rank dies, once all have met: a busy machine has its time for that. */
-    processes_with("exit:1:2", "10", "waited 10 s", -1, status);
+    processes_with("exit:1:2", "10", "waited 10 s", -1, -1, status);
     assert_int_equal(status[0], 4);
     assert_int_equal(status[1], 9);
     assert_int_equal(status[2], 4);
     /* A rank has less to say than the others. */
-    processes_with("miss:0:3", "3", "waited 3 s", -1, status);
+    processes_with("miss:0:3", "3", "waited 3 s", -1, -1, status);
     assert_int_equal(status[1], 4);
     assert_int_equal(status[2], 4);
-    processes_with(NULL, "3", "waited 3 s", 2, status); /* a rank never comes */
+    /* The step of a rank fails: that one has its own reason. */
+    processes_with(NULL, "10", "waited 10 s", -1, 2, status);
+    for (int r = 0; r < RANKS; r++)
+        assert_int_equal(status[r], 4);
+    processes_with(NULL, "3", "waited 3 s", 2, -1, status); /* a rank never comes */
     assert_int_equal(status[0], 4);
     assert_int_equal(status[1], 4);
-    processes_with(NULL, "3", "for EXCHANGE_FILE", 0, status); /* nor does the one with the id */
+    processes_with(NULL, "3", "for EXCHANGE_FILE", 0, -1,
+                   status); /* nor does the one with the id */
     assert_int_equal(status[1], 4);
     assert_int_equal(status[2], 4);
 }
