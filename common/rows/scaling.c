@@ -55,8 +55,7 @@ static bool find_parts(study *s, const problem *p, const char *of, int ranks, pa
 
 /* Assumptions of the model. */
 typedef struct assumed {
-    double bus; /* bytes a ms into each GPU */
-    int chunks;
+    double bus, chunks; /* bus: bytes a ms into each GPU */
 } assumed;
 
 static double positive(const study *s, const char *name, const char *otherwise)
@@ -111,14 +110,17 @@ void scaling_table(study *s)
     const char *of = option(s->request, "of", "lab99");
     const bool weak = *option(s->request, "weak", "");
     const assumed a = {.bus = 1e6 * positive(s, "bus", "360"),
-                       .chunks = (int)positive(s, "chunks", "4")};
+                       .chunks = positive(s, "chunks", "4")};
     long shown = 0;
+    if (a.chunks != floor(a.chunks))
+        refuse(STATUS_USAGE, "chunks=%s: a whole number is needed",
+               option(s->request, "chunks", "4"));
     if (!is_known(s, of)) nothing(s, "%s", of);
     fprintf(
         out,
         "| matrix | %s | ranks | model: slowest part, us | slowest over mean | model: efficiency, "
         "B replicated | model: exchange, us | model: efficiency, B gathered | model: the same in "
-        "%d chunks |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|\n",
+        "%.0f chunks |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|\n",
         common_width(s), a.chunks);
     for (long i = 0; i < s->problems; i++) {
         int ranks = 0;

@@ -277,6 +277,7 @@ refused() {
     [[ $output == *'| g (real) | 32 | 2 | 625 | 1.111 | 80 % | 500 | 44 % | 67 % |'* ]]
     [[ ${lines[0]} == *'| model: efficiency, B replicated | model: exchange, us |'* ]]
     refused 2 'bus=0: a number above 0' table scaling bus=0 "$rows"
+    refused 2 'chunks=0.5: a whole number' table scaling chunks=0.5 "$rows"
     row 99 open rand:rows=10,deg=2 10 "" 1.0
     row 99 open rand:rows=20,deg=2@0/2 10 "" 1.25
     row 99 open rand:rows=20,deg=2@1/2 10 "" 1.25
