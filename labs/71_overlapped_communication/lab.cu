@@ -454,7 +454,8 @@ static cudaError_t update_values(spmm_plan *plan)
     return ranks->kind->each(ranks, update_rank, plan);
 }
 
-/* Rounding B to fp16 is off by 2^-11, which is 2^13 times fp32's 2^-24. */
+/* Rounding B to fp16 is off by 2^-11, which is 2^13 times fp32's 2^-24. Below 2^-14 fp16 has steps of 2^-24, and the
+ * harness draws multiples of 2^-23. */
 static double product_rounding(const int *tuning)
 {
     return tuning[TUNE_WIRE] == WIRE_FP16 ? 1 << 13 : 0;
