@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 typedef struct cublas_importance {
-    importance_contender contender;
+    block_importance_contender contender;
     cudaDataType type;
 } cublas_importance;
 
@@ -19,19 +19,19 @@ typedef struct reduced_state {
     void *d_R[2]; /* of X and of dY, [tokens][lines] */
 } reduced_state;
 
-static int64_t all_tokens(const importance_plan *plan)
+static int64_t all_tokens(const block_importance_plan *plan)
 {
     return (int64_t)plan->pairs * plan->N;
 }
 
-static size_t reduced_bytes(const importance_plan *plan, int side)
+static size_t reduced_bytes(const block_importance_plan *plan, int side)
 {
     const int lines = side == 0 ? plan->layout->rows : plan->layout->cols;
     return (size_t)all_tokens(plan) * lines *
            precision_format(plan->contender->base.precision)->bytes;
 }
 
-static void release(importance_plan *plan)
+static void release(block_importance_plan *plan)
 {
     reduced_state *s = plan->state;
     if (!s) return;
@@ -42,7 +42,7 @@ static void release(importance_plan *plan)
     plan->state = NULL;
 }
 
-static cudaError_t fill(const importance_plan *plan, reduced_state *s)
+static cudaError_t fill(const block_importance_plan *plan, reduced_state *s)
 {
     CUBLAS_TRY(cublasCreate(&s->handle));
     for (int side = 0; side < 2; side++)
@@ -50,7 +50,7 @@ static cudaError_t fill(const importance_plan *plan, reduced_state *s)
     return cudaSuccess;
 }
 
-static cudaError_t prepare(importance_plan *plan)
+static cudaError_t prepare(block_importance_plan *plan)
 {
     plan->state = calloc(1, sizeof(reduced_state));
     if (!plan->state) return cudaErrorMemoryAllocation;
@@ -60,8 +60,8 @@ static cudaError_t prepare(importance_plan *plan)
 }
 
 /* cuBLAS stores by columns, so it sees every row-major matrix transposed: R as lines x tokens, the importance as KB x CB. */
-static cudaError_t run(const importance_plan *plan, const importance_inputs *in, float *importance,
-                       float *norm, cudaStream_t stream)
+static cudaError_t run(const block_importance_plan *plan, const importance_inputs *in,
+                       float *importance, float *norm, cudaStream_t stream)
 {
     static const float zero = 0;
     const cudaDataType type = ((const cublas_importance *)plan->contender)->type;
@@ -78,7 +78,7 @@ static cudaError_t run(const importance_plan *plan, const importance_inputs *in,
     return finite_plus_old(importance, in->old, (int64_t)CB * KB, stream);
 }
 
-static size_t workspace_bytes(const importance_plan *plan)
+static size_t workspace_bytes(const block_importance_plan *plan)
 {
     return reduced_bytes(plan, 0) + reduced_bytes(plan, 1);
 }

@@ -66,7 +66,7 @@ static __global__ void finite_plus_old_kernel(float *x, const float *old, int64_
 }
 
 template <class H>
-static cudaError_t reduce(const importance_plan *plan, const void *x, int lines, void *R,
+static cudaError_t reduce(const block_importance_plan *plan, const void *x, int lines, void *R,
                           cudaStream_t stream)
 {
     const int64_t tokens = (int64_t)plan->pairs * plan->N;
@@ -76,7 +76,7 @@ static cudaError_t reduce(const importance_plan *plan, const void *x, int lines,
     return cudaGetLastError();
 }
 
-cudaError_t reduced_features(const importance_plan *plan, const void *x, int lines, void *R,
+cudaError_t reduced_features(const block_importance_plan *plan, const void *x, int lines, void *R,
                              cudaStream_t stream)
 {
     switch (plan->contender->base.precision) {
@@ -90,7 +90,7 @@ cudaError_t reduced_features(const importance_plan *plan, const void *x, int lin
 }
 
 template <class H>
-static cudaError_t reduce_weights(const importance_plan *plan, const void *W, float *norm,
+static cudaError_t reduce_weights(const block_importance_plan *plan, const void *W, float *norm,
                                   cudaStream_t stream)
 {
     const int blocks = plan->layout->blocks;
@@ -100,7 +100,7 @@ static cudaError_t reduce_weights(const importance_plan *plan, const void *W, fl
     return cudaGetLastError();
 }
 
-cudaError_t reduced_weights(const importance_plan *plan, const void *W, float *norm,
+cudaError_t reduced_weights(const block_importance_plan *plan, const void *W, float *norm,
                             cudaStream_t stream)
 {
     switch (plan->contender->base.precision) {

@@ -12,11 +12,11 @@ extern "C" {
 #endif
 
 /* R of `lines` blocks of features of all tokens, [tokens][lines] in the plan's precision, enqueued on `stream`. */
-cudaError_t reduced_features(const importance_plan *plan, const void *x, int lines, void *R,
+cudaError_t reduced_features(const block_importance_plan *plan, const void *x, int lines, void *R,
                              cudaStream_t stream);
 
 /* norm[blocks] of the plan's weights. */
-cudaError_t reduced_weights(const importance_plan *plan, const void *W, float *norm,
+cudaError_t reduced_weights(const block_importance_plan *plan, const void *W, float *norm,
                             cudaStream_t stream);
 
 /* x = x, or 0 where it is not finite, plus old, which may be NULL. */

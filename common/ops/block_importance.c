@@ -430,12 +430,12 @@ static void cost(const problem *p, cost_model *model)
 typedef struct importance_instance {
     block_layout layout;
     importance_inputs in;
-    importance_plan plan;
+    block_importance_plan plan;
 } importance_instance;
 
-static const importance_contender *of(const contender *c)
+static const block_importance_contender *of(const contender *c)
 {
-    return (const importance_contender *)c;
+    return (const block_importance_contender *)c;
 }
 
 static void choose(const contender *c, const problem *p, int *tuning)
@@ -496,7 +496,7 @@ static cudaError_t prepare(const contender *c, const problem *p, void *const *d_
         free(self);
         return cudaErrorMemoryAllocation;
     }
-    self->plan = (importance_plan){
+    self->plan = (block_importance_plan){
         .layout = &self->layout,
         .block = problem_knob(p, IMPORTANCE_KNOB_BLOCK),
         .N = p->width,
@@ -537,7 +537,7 @@ static void release(void *instance)
 
 static size_t workspace_bytes(const void *instance)
 {
-    const importance_plan *plan = &((const importance_instance *)instance)->plan;
+    const block_importance_plan *plan = &((const importance_instance *)instance)->plan;
     return plan->contender->workspace_bytes ? plan->contender->workspace_bytes(plan) : 0;
 }
 

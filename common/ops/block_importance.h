@@ -24,7 +24,7 @@
  * BLOCK, PAIRS, NORM, SCALE and BETA are choices of the problem. The width is N. Sums are formed in fp32.
  * Source: openai/blocksparse, feature_reduce_nc and hGemmTN ("reduced_dw").
  *
- * What a lab of this operation must provide: one importance_contender, registered with BLOCK_IMPORTANCE_REGISTER.
+ * What a lab of this operation must provide: one block_importance_contender, registered with BLOCK_IMPORTANCE_REGISTER.
  */
 #ifndef OPS_BLOCK_IMPORTANCE_H
 #define OPS_BLOCK_IMPORTANCE_H
@@ -54,38 +54,38 @@ typedef struct importance_inputs {
 } importance_inputs;
 
 /* One prepared measure: what `prepare` filled and `run` uses. */
-typedef struct importance_plan {
+typedef struct block_importance_plan {
     const block_layout *layout; /* on the host, as long as the plan lives */
     int block;                  /* B */
     int N, pairs;
     enum importance_norm norm;
     float scale;
     bool adds_old;
-    int tuning[MAX_TUNABLES];                     /* the chosen value of each tunable, in order */
-    const struct importance_contender *contender; /* whose plan it is */
-    void *state;                                  /* what the lab's prepare leaves here */
-} importance_plan;
+    int tuning[MAX_TUNABLES]; /* the chosen value of each tunable, in order */
+    const struct block_importance_contender *contender; /* whose plan it is */
+    void *state;                                        /* what the lab's prepare leaves here */
+} block_importance_plan;
 
-typedef struct importance_contender {
+typedef struct block_importance_contender {
     contender base;
     /* Optional. Chooses tunables from the blocks of X and of dY, and the tokens of all pairs. */
     void (*choose)(int64_t rows, int64_t cols, int64_t tokens, int *tuning);
     /* Optional. Allocates; timed and reported apart from run. On error it frees what it allocated.
      * cudaErrorNotSupported: it cannot take this problem. */
-    cudaError_t (*prepare)(importance_plan *plan);
+    cudaError_t (*prepare)(block_importance_plan *plan);
     /* Enqueues the measure on `stream`. Both outputs hold garbage before and must be defined in full after. Must not
      * allocate. What it starts on another stream, `stream` must wait for. */
-    cudaError_t (*run)(const importance_plan *plan, const importance_inputs *in, float *importance,
-                       float *norm, cudaStream_t stream);
+    cudaError_t (*run)(const block_importance_plan *plan, const importance_inputs *in,
+                       float *importance, float *norm, cudaStream_t stream);
     /* Optional. Bytes of device memory that the plan holds beside its inputs. Without it: none. */
-    size_t (*workspace_bytes)(const importance_plan *plan);
+    size_t (*workspace_bytes)(const block_importance_plan *plan);
     /* Optional. Frees plan->state. */
-    void (*release)(importance_plan *plan);
-} importance_contender;
+    void (*release)(block_importance_plan *plan);
+} block_importance_contender;
 
 extern const operation block_importance_operation;
 
-/* Registers `lab`, a static importance_contender. */
+/* Registers `lab`, a static block_importance_contender. */
 #define BLOCK_IMPORTANCE_REGISTER(lab) CONTENDER_REGISTER(lab, block_importance_operation)
 
 #ifdef __cplusplus

@@ -313,29 +313,29 @@ static int up(int64_t x, int unit)
     return (int)((x + unit - 1) / unit);
 }
 
-static int64_t all_tokens(const importance_plan *plan)
+static int64_t all_tokens(const block_importance_plan *plan)
 {
     return (int64_t)plan->pairs * plan->N;
 }
 
-static size_t tiles_of(const importance_plan *plan)
+static size_t tiles_of(const block_importance_plan *plan)
 {
     return (size_t)up(plan->layout->rows, SIDE) * up(plan->layout->cols, SIDE);
 }
 
-static size_t part_floats(const importance_plan *plan)
+static size_t part_floats(const block_importance_plan *plan)
 {
     const int pieces = plan->tuning[TUNE_PIECES];
     return pieces == 1 ? 0 : tiles_of(plan) * pieces * SIDE * SIDE;
 }
 
-static size_t reduced_bytes(const importance_plan *plan, int lines)
+static size_t reduced_bytes(const block_importance_plan *plan, int lines)
 {
     return (size_t)up(all_tokens(plan), TOKENS) * TOKENS * up(lines, SIDE) * SIDE *
            precision_format(plan->contender->base.precision)->bytes;
 }
 
-static void release(importance_plan *plan)
+static void release(block_importance_plan *plan)
 {
     importance_state *s = (importance_state *)plan->state;
     if (!s) return;
@@ -346,7 +346,7 @@ static void release(importance_plan *plan)
     plan->state = NULL;
 }
 
-static cudaError_t fill(const importance_plan *plan, importance_state *s)
+static cudaError_t fill(const block_importance_plan *plan, importance_state *s)
 {
     for (int i = 0; i < 2; i++) {
         const size_t bytes = reduced_bytes(plan, i == 0 ? plan->layout->rows : plan->layout->cols);
@@ -357,7 +357,7 @@ static cudaError_t fill(const importance_plan *plan, importance_state *s)
     return partial_sums_make(floats, floats ? tiles_of(plan) : 0, &s->parts);
 }
 
-static cudaError_t prepare(importance_plan *plan)
+static cudaError_t prepare(block_importance_plan *plan)
 {
     if (all_tokens(plan) > INT32_MAX - TOKENS) return cudaErrorNotSupported;
     plan->state = calloc(1, sizeof(importance_state));
@@ -379,7 +379,7 @@ static void choose(int64_t rows, int64_t cols, int64_t tokens, int *tuning)
 }
 
 template <class H, int B>
-static void reduce_features(const importance_plan *plan, const importance_of &a,
+static void reduce_features(const block_importance_plan *plan, const importance_of &a,
                             cudaStream_t stream)
 {
     const int lines = max(plan->layout->rows, plan->layout->cols);
@@ -394,7 +394,7 @@ static void reduce_features(const importance_plan *plan, const importance_of &a,
 
 /* R of both sides, then their product. A scale of 0 leaves what there was, or zeros. */
 template <class H>
-static cudaError_t run_importance(const importance_plan *plan, const importance_of &a,
+static cudaError_t run_importance(const block_importance_plan *plan, const importance_of &a,
                                   cudaStream_t stream)
 {
     const size_t bytes = (size_t)plan->layout->rows * plan->layout->cols * sizeof(float);
@@ -417,8 +417,8 @@ static cudaError_t run_importance(const importance_plan *plan, const importance_
 }
 
 template <class H>
-static cudaError_t run(const importance_plan *plan, const importance_inputs *in, float *importance,
-                       float *norm, cudaStream_t stream)
+static cudaError_t run(const block_importance_plan *plan, const importance_inputs *in,
+                       float *importance, float *norm, cudaStream_t stream)
 {
     const importance_state *s = (const importance_state *)plan->state;
     const block_layout *l = plan->layout;
@@ -441,7 +441,7 @@ static cudaError_t run(const importance_plan *plan, const importance_inputs *in,
     return run_importance<H>(plan, a, stream);
 }
 
-static size_t workspace_bytes(const importance_plan *plan)
+static size_t workspace_bytes(const block_importance_plan *plan)
 {
     const size_t floats = part_floats(plan);
     return reduced_bytes(plan, plan->layout->rows) + reduced_bytes(plan, plan->layout->cols) +
@@ -449,7 +449,7 @@ static size_t workspace_bytes(const importance_plan *plan)
 }
 
 #define BLOCK_IMPORTANCE(title, kind, number, where, capability)                                 \
-    static importance_contender title = {                                                        \
+    static block_importance_contender title = {                                                  \
         .base =                                                                                  \
             {.lab = 55,                                                                          \
              .name = #title,                                                                     \

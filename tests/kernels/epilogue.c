@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+epilogue_mutants EPILOGUE_MUTANTS;
+
 enum { B_DENSE = 3 }; /* place among the inputs of SpMM */
 
 static const options CHECK_ONLY = {.check = true, .bench = false, .seed = 1};
@@ -57,8 +59,8 @@ static const char *compare(const workbench *w, const contender *c, const asked *
     problem exact = *p; /* whose oracle rounds no sum to 16 bits */
     exact.precision = PRECISION_FP32;
     double *sum = malloc(2 * (size_t)p->width * sizeof *sum), *bound = sum + p->width;
-    *text = '\0';
-    for (int64_t i = 0; i < p->A->rows && sum && !*text; i++) {
+    snprintf(text, sizeof text, "%s", sum ? "" : "no memory for a row of sums");
+    for (int64_t i = 0; i < p->A->rows && !*text; i++) {
         p->operation->oracle(&exact, 0, i, sum, bound);
         for (int j = 0; j < p->width && !*text; j++) {
             const float got = w->host_output[0][i * p->width + j];

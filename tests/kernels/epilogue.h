@@ -15,9 +15,12 @@ extern "C" {
  * product, to the bit with whole numbers, and with a NaN that must stay one. NULL: nothing. */
 const char *epilogue_failure(const contender *c, const device_info *device);
 
-/* Epilogues that are wrong on purpose; the first one is right. */
-extern const spmm_contender EPILOGUE_MUTANTS[];
-extern const int NUM_EPILOGUE_MUTANTS;
+/* Epilogues that are wrong on purpose; the first one is right. A student's tree has none: their kernels would be solutions. */
+typedef struct epilogue_mutants {
+    const spmm_contender *first;
+    int count;
+} epilogue_mutants;
+extern epilogue_mutants EPILOGUE_MUTANTS;
 
 #ifdef __cplusplus
 }

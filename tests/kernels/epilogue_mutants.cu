@@ -67,7 +67,7 @@ static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStre
         .applies_epilogue = bug != APPLIED_TWICE                               \
     }
 
-extern const spmm_contender EPILOGUE_MUTANTS[] = {
+static const spmm_contender MUTANTS[] = {
     EPILOGUE_MUTANT(HEALTHY),
     EPILOGUE_MUTANT(BIAS_MISSING),
     EPILOGUE_MUTANT(BIAS_OF_THE_NEXT_ROW),
@@ -80,4 +80,5 @@ extern const spmm_contender EPILOGUE_MUTANTS[] = {
     EPILOGUE_MUTANT(NAN_LOST),
     EPILOGUE_MUTANT(APPLIED_TWICE),
 };
-extern const int NUM_EPILOGUE_MUTANTS = sizeof EPILOGUE_MUTANTS / sizeof EPILOGUE_MUTANTS[0];
+[[maybe_unused]] static const bool added =
+    (EPILOGUE_MUTANTS = {MUTANTS, sizeof MUTANTS / sizeof MUTANTS[0]}, true);

@@ -383,8 +383,8 @@ static void test_epilogue(const contender *c, const device_info *device)
 /* The check of that is checked. */
 static void test_epilogue_mutants(const device_info *device)
 {
-    for (int i = 0; i < NUM_EPILOGUE_MUTANTS; i++) {
-        const contender *c = &EPILOGUE_MUTANTS[i].base;
+    for (int i = 0; i < EPILOGUE_MUTANTS.count; i++) {
+        const contender *c = &EPILOGUE_MUTANTS.first[i].base;
         const char *wrong = epilogue_failure(c, device);
         tap_ok(i ? wrong != NULL : !wrong, "epilogue %s %s: %s", c->name, i ? "fails" : "passes",
                wrong ? wrong : "PASS");

@@ -67,6 +67,7 @@ static spmm_contender ordered_fp16 = {
     .base = {.lab = 98, .after = 8, .name = "mixed_fp16 in an order", .precision = PRECISION_FP16},
     .prepare = prepare,
     .run16 = run16,
+    .applies_epilogue = true,
     .release = release,
 };
 SPMM_REGISTER(ordered_fp16)
@@ -75,6 +76,7 @@ static spmm_contender ordered_bf16 = {
     .base = {.lab = 98, .after = 8, .name = "mixed_bf16 in an order", .precision = PRECISION_BF16},
     .prepare = prepare,
     .run16 = run16,
+    .applies_epilogue = true,
     .release = release,
 };
 SPMM_REGISTER(ordered_bf16)

@@ -110,7 +110,7 @@ template <bug BUG> static __global__ void importance_mutant_kernel(const importa
     }
 }
 
-static cudaError_t prepare(importance_plan *plan)
+static cudaError_t prepare(block_importance_plan *plan)
 {
     const block_layout *l = plan->layout;
     const size_t all = (size_t)l->rows * l->cols, count = l->blocks + all;
@@ -127,14 +127,14 @@ static cudaError_t prepare(importance_plan *plan)
     return error;
 }
 
-static void release(importance_plan *plan)
+static void release(block_importance_plan *plan)
 {
     cudaFree(plan->state);
 }
 
 template <bug BUG>
-static cudaError_t run(const importance_plan *plan, const importance_inputs *in, float *importance,
-                       float *norm, cudaStream_t stream)
+static cudaError_t run(const block_importance_plan *plan, const importance_inputs *in,
+                       float *importance, float *norm, cudaStream_t stream)
 {
     const block_layout *l = plan->layout;
     const importance_mutant_args a = {(const __half *)in->X,
@@ -162,7 +162,7 @@ static cudaError_t run(const importance_plan *plan, const importance_inputs *in,
 enum { TWO_PAIRS = 4, BY_ROOTS = 4 * 8, HALVED = 4 * 8 * 2, BETA_ONE = 4 * 8 * 2 * 3 };
 
 #define IMPORTANCE_MUTANT(bug, norms, diagnosis)                 \
-    static importance_contender mutant_##bug = {                 \
+    static block_importance_contender mutant_##bug = {           \
         .base = {.lab = SHOWS_ALWAYS,                            \
                  .after = TWO_PAIRS + norms + HALVED + BETA_ONE, \
                  .name = #bug,                                   \
