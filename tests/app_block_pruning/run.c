@@ -3,8 +3,7 @@
  * that its plans choose. Nothing may be read that is not written, nothing outside of arrays, and nothing in a race.
  */
 #include "apps/block_pruning/network.h"
-#include "harness/instruments.h"
-#include "tests/tap.h"
+#include "tests/instrumented.h"
 
 #include <stdlib.h>
 
@@ -38,35 +37,18 @@ static void test_training(const instruments *all, int block, const char *grow, c
                          .grow = grow,
                          .norm = norm,
                          .seed = 1};
-    const finding *found;
     training_result r = {0};
     error_text error = {""};
-    all->forget_names();
-    all->reset();
-    all->begin(false, NULL);
+    instrumented_begin(all);
     const enum status status = train(&p, &r, &error);
-    all->end();
-    const size_t count = all->findings(&found);
-    for (size_t i = 0; i < count; i++)
-        tap_note("%s: %s, at %s in %s", found[i].kind, found[i].text, found[i].where,
-                 found[i].kernel);
-    tap_ok(status == STATUS_OK && count == 0 && r.changes == 1, "blocks of %d, %s growth, %s: %s",
-           block, grow, norm,
-           status != STATUS_OK ? error.text
-           : count             ? "see above"
-                               : "nothing found");
+    instrumented_end(all, status, &error, r.changes == 1, "blocks of %d, %s growth, %s", block,
+                     grow, norm);
 }
 
 int main(void)
 {
-    const instrument_settings settings = {
-        .which = INSTRUMENT_MEMCHECK | INSTRUMENT_RACECHECK, .model = "h200", .sample = 1};
-    error_text error;
-    const instruments *all = instruments_here();
-    if (!all || all->open(&settings, &error) != STATUS_OK) {
-        printf("Bail out! no instruments\n");
-        return 1;
-    }
+    const instruments *all = instrumented_open();
+    if (!all) return 1;
     test_training(all, 8, "importance", "max");
     test_training(all, 16, "random", "l2");
     test_training(all, 32, "importance", "l2");

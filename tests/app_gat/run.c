@@ -3,8 +3,7 @@
  * plans choose. Nothing may be read that is not written, nothing outside of arrays, and nothing in a race.
  */
 #include "apps/gat/network.h"
-#include "harness/instruments.h"
-#include "tests/tap.h"
+#include "tests/instrumented.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -44,41 +43,27 @@ static void test_step(const instruments *all, const char *spec, enum model_kind 
                       const linear_kernels *kernels, cublasHandle_t blas)
 {
     gat_problem p = {.steps = 1, .rate = 0.01};
-    const finding *found;
     error_text error = {""};
     enum status status = graph_open(spec, NULL, FEATURES, CLASSES, 1, &p.g, &error);
     p.m = model_make(kind, 2, heads, 4, FEATURES, CLASSES);
-    all->forget_names();
-    all->reset();
-    all->begin(false, NULL);
+    instrumented_begin(all);
     if (status == STATUS_OK) status = one_step(&p, kernels, blas, &error);
-    all->end();
-    const size_t count = all->findings(&found);
-    for (size_t i = 0; i < count; i++)
-        tap_note("%s: %s, at %s in %s", found[i].kind, found[i].text, found[i].where,
-                 found[i].kernel);
-    tap_ok(status == STATUS_OK && count == 0, "%s of %d heads, %s kernels, %lld edges: %s",
-           kind == MODEL_GAT ? "gat" : "gcn", heads, kernels->spmm ? kernels->spmm : "the suite's",
-           (long long)p.g.A.nnz,
-           status != STATUS_OK ? error.text
-           : count             ? "see above"
-                               : "nothing found");
+    instrumented_end(all, status, &error, true, "%s of %d heads, %s kernels, %lld edges",
+                     kind == MODEL_GAT ? "gat" : "gcn", heads,
+                     kernels->spmm ? kernels->spmm : "the suite's", (long long)p.g.A.nnz);
     graph_close(&p.g);
 }
 
 int main(void)
 {
     const linear_kernels suite = {NULL}, three = {.spmm = "split_rows", .sddmm = "sddmm"};
-    const instrument_settings settings = {
-        .which = INSTRUMENT_MEMCHECK | INSTRUMENT_RACECHECK, .model = "h200", .sample = 1};
     const char *const random = "rand:rows=40,deg=4,skew=1";
     char star[] = "/tmp/star-XXXXXX.mtx";
-    error_text error;
     cublasHandle_t blas;
-    const instruments *all = instruments_here();
-    if (!all || all->open(&settings, &error) != STATUS_OK || !write_star(star, 600) ||
-        cublasCreate(&blas) != CUBLAS_STATUS_SUCCESS) {
-        printf("Bail out! no instruments, file or cuBLAS\n");
+    const instruments *all = instrumented_open();
+    if (!all) return 1;
+    if (!write_star(star, 600) || cublasCreate(&blas) != CUBLAS_STATUS_SUCCESS) {
+        printf("Bail out! no file or cuBLAS\n");
         return 1;
     }
     test_step(all, random, MODEL_GAT, 3, &suite, blas);

@@ -3,8 +3,7 @@
  * Nothing may be read that is not written, nothing outside of arrays, and nothing in a race.
  */
 #include "apps/llm_decode/check.h"
-#include "harness/instruments.h"
-#include "tests/tap.h"
+#include "tests/instrumented.h"
 
 static const llm_shape SMALL = {"small", 1, 256, 50, 64};
 
@@ -33,33 +32,16 @@ static enum status decode(enum kernel_kind kind, int tokens, int capacity, error
 
 static void test_decoder(const instruments *all, enum kernel_kind kind, int tokens, int capacity)
 {
-    const finding *found;
     error_text error = {""};
-    all->forget_names();
-    all->reset();
-    all->begin(false, NULL);
+    instrumented_begin(all);
     const enum status status = decode(kind, tokens, capacity, &error);
-    all->end();
-    const size_t count = all->findings(&found);
-    for (size_t i = 0; i < count; i++)
-        tap_note("%s: %s, at %s in %s", found[i].kind, found[i].text, found[i].where,
-                 found[i].kernel);
-    tap_ok(status == STATUS_OK && count == 0, "%s, %d tokens a pass: %s", kernel_name(kind), tokens,
-           status != STATUS_OK ? error.text
-           : count             ? "see above"
-                               : "nothing found");
+    instrumented_end(all, status, &error, true, "%s, %d tokens a pass", kernel_name(kind), tokens);
 }
 
 int main(void)
 {
-    const instrument_settings settings = {
-        .which = INSTRUMENT_MEMCHECK | INSTRUMENT_RACECHECK, .model = "h200", .sample = 1};
-    error_text error;
-    const instruments *all = instruments_here();
-    if (!all || all->open(&settings, &error) != STATUS_OK) {
-        printf("Bail out! no instruments\n");
-        return 1;
-    }
+    const instruments *all = instrumented_open();
+    if (!all) return 1;
     test_decoder(all, KERNEL_DENSE, 1, 256);
     test_decoder(all, KERNEL_BITMAP, 1, 10);
     test_decoder(all, KERNEL_LANE_MAJOR, 1, 10);

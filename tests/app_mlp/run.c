@@ -3,8 +3,7 @@
  * of the labs that plans choose. Nothing may be read that is not written, nothing outside of arrays, and nothing in a race.
  */
 #include "apps/mlp/network.h"
-#include "harness/instruments.h"
-#include "tests/tap.h"
+#include "tests/instrumented.h"
 
 #include <stdlib.h>
 
@@ -42,36 +41,22 @@ static void test_training(const instruments *all, const char *what, const linear
                      .share = 0.3,
                      .grow = grow,
                      .seed = 1};
-    const finding *found;
     outcome o = {0};
     error_text error = {""};
-    all->forget_names();
-    all->reset();
-    all->begin(false, NULL);
+    instrumented_begin(all);
     const enum status status = train(&p, kernels, blas, &o, &error);
-    all->end();
-    const size_t count = all->findings(&found);
-    for (size_t i = 0; i < count; i++)
-        tap_note("%s: %s, at %s in %s", found[i].kind, found[i].text, found[i].where,
-                 found[i].kernel);
-    tap_ok(status == STATUS_OK && count == 0 && o.changes == 1, "%s, %s growth: %s", what, grow,
-           status != STATUS_OK ? error.text
-           : count             ? "see above"
-                               : "nothing found");
+    instrumented_end(all, status, &error, o.changes == 1, "%s, %s growth", what, grow);
 }
 
 int main(void)
 {
     const linear_kernels suite = {0}, named = {.spmm = "split_rows", .sddmm = "sddmm"},
                          dense = {.dense = true};
-    const instrument_settings settings = {
-        .which = INSTRUMENT_MEMCHECK | INSTRUMENT_RACECHECK, .model = "h200", .sample = 1};
-    error_text error;
     cublasHandle_t blas;
-    const instruments *all = instruments_here();
-    if (!all || all->open(&settings, &error) != STATUS_OK ||
-        cublasCreate(&blas) != CUBLAS_STATUS_SUCCESS) {
-        printf("Bail out! no instruments or cuBLAS\n");
+    const instruments *all = instrumented_open();
+    if (!all) return 1;
+    if (cublasCreate(&blas) != CUBLAS_STATUS_SUCCESS) {
+        printf("Bail out! no cuBLAS\n");
         return 1;
     }
     test_training(all, "the suite's kernels", &suite, "gradient", blas);

@@ -3,8 +3,7 @@
  * plans choose. Nothing may be read that is not written, nothing outside of arrays, and nothing in a race.
  */
 #include "apps/mobilenet/network.h"
-#include "harness/instruments.h"
-#include "tests/tap.h"
+#include "tests/instrumented.h"
 
 static enum status run(const model_shape *shape, const variant *v, const char *kernel,
                        error_text *error)
@@ -28,22 +27,11 @@ static void test_net(const instruments *all, int image, const variant *v, const 
                                .classes = 3,
                                .sparsity = v->way == BY_PLANS ? 0.8 : 0,
                                .precision = v->precision};
-    const finding *found;
     error_text error = {""};
-    all->forget_names();
-    all->reset();
-    all->begin(false, NULL);
+    instrumented_begin(all);
     const enum status status = run(&shape, v, kernel, &error);
-    all->end();
-    const size_t count = all->findings(&found);
-    for (size_t i = 0; i < count; i++)
-        tap_note("%s: %s, at %s in %s", found[i].kind, found[i].text, found[i].where,
-                 found[i].kernel);
-    tap_ok(status == STATUS_OK && count == 0, "%d x %d, %s, %s: %s", image, image, v->name,
-           kernel ? kernel : "the rule",
-           status != STATUS_OK ? error.text
-           : count             ? "see above"
-                               : "nothing found");
+    instrumented_end(all, status, &error, true, "%d x %d, %s, %s", image, image, v->name,
+                     kernel ? kernel : "the rule");
 }
 
 int main(void)
@@ -51,14 +39,8 @@ int main(void)
     const variant sparse = {.name = "sparse", .way = BY_PLANS},
                   half = {.name = "sparse, fp16", .way = BY_PLANS, .precision = PRECISION_FP16},
                   dense = {.name = "dense", .way = BY_CUBLAS};
-    const instrument_settings settings = {
-        .which = INSTRUMENT_MEMCHECK | INSTRUMENT_RACECHECK, .model = "h200", .sample = 1};
-    error_text error;
-    const instruments *all = instruments_here();
-    if (!all || all->open(&settings, &error) != STATUS_OK) {
-        printf("Bail out! no instruments\n");
-        return 1;
-    }
+    const instruments *all = instrumented_open();
+    if (!all) return 1;
     test_net(all, 19, &sparse, NULL);
     test_net(all, 34, &sparse, "length_bins");
     test_net(all, 7, &sparse, "split_rows"); /* whose epilogue is a kernel behind it */

@@ -3,9 +3,8 @@
  * of the labs that its plans choose. Nothing may be read or written outside of arrays, and nothing in a race.
  */
 #include "apps/sparse_transformer/check.h"
-#include "harness/instruments.h"
 #include "matrix/generate.h"
-#include "tests/tap.h"
+#include "tests/instrumented.h"
 
 enum { ROWS = 37, HEADS = 2, HIDDEN = 18, FILTER = 21, SEED = 1 };
 
@@ -30,7 +29,6 @@ static void test_layer(const instruments *all, const char *name, enum precision 
     csr_matrix A;
     row_stats stats;
     char source[128];
-    const finding *found;
     error_text error = {""};
     const char *spec = name ? "mask:rows=37,band=5,share=0.3" : "mask:rows=37,band=37";
     enum status status = generate(spec, &A, source, sizeof source, &error);
@@ -44,33 +42,17 @@ static void test_layer(const instruments *all, const char *name, enum precision 
                                 .rows = ROWS,
                                 .heads = HEADS,
                                 .d = HIDDEN / HEADS};
-    all->forget_names();
-    all->reset();
-    all->begin(false, NULL);
+    instrumented_begin(all);
     if (status == STATUS_OK) status = one_layer(&is, &A, &error);
-    all->end();
-    const size_t count = all->findings(&found);
-    for (size_t i = 0; i < count; i++)
-        tap_note("%s: %s, at %s in %s", found[i].kind, found[i].text, found[i].where,
-                 found[i].kernel);
-    tap_ok(status == STATUS_OK && count == 0, "%s in %s: %s", name ? name : "dense",
-           precision_name(precision),
-           status != STATUS_OK ? error.text
-           : count             ? "see above"
-                               : "nothing found");
+    instrumented_end(all, status, &error, true, "%s in %s", name ? name : "dense",
+                     precision_name(precision));
     csr_free(&A);
 }
 
 int main(void)
 {
-    const instrument_settings settings = {
-        .which = INSTRUMENT_MEMCHECK | INSTRUMENT_RACECHECK, .model = "h200", .sample = 1};
-    const instruments *all = instruments_here();
-    error_text error;
-    if (!all || all->open(&settings, &error) != STATUS_OK) {
-        printf("Bail out! no instruments\n");
-        return 1;
-    }
+    const instruments *all = instrumented_open();
+    if (!all) return 1;
     test_layer(all, NULL, PRECISION_FP32);
     test_layer(all, NULL, PRECISION_FP16);
     test_layer(all, "fused_attention", PRECISION_FP32);
