@@ -8,6 +8,13 @@
 #include "matrix/block_layout.h"
 #include "ops/inputs.h"
 
+/* The knob of a block's side. */
+#define BSMM_BLOCK_KNOB                                                              \
+    {                                                                                \
+        .name = "BLOCK", .meaning = "side of a block, where the dataset names none", \
+        .values = {8, 16, 32, 64}, .num_values = 4, .initial = 32                    \
+    }
+
 /* The layout of p->A, which the caller frees, and B: the dataset's, if it names one, which is then stored in the knob
  * `block_knob`; else the knob's. Refuses what no contender can take. */
 enum status bsmm_layout_create(problem *p, int block_knob, block_layout *layout, int *block,
