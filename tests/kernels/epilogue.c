@@ -140,6 +140,9 @@ static bool make_bias(asked *a, const problem *p)
                cudaSuccess;
 }
 
+/* Matrices that were multiplied since epilogue_failure began. */
+static int tried;
+
 static const char *try_matrix(const csr_matrix *A, int N, bool whole, const contender *c,
                               const device_info *device)
 {
@@ -161,6 +164,7 @@ static const char *try_matrix(const csr_matrix *A, int N, bool whole, const cont
     }
     asked a = {0};
     wrong = make_bias(&a, &p) ? NULL : "no bias";
+    tried++;
     for (int which = 1; which < 4 && !wrong; which++) {
         a.has_bias = which & 1;
         a.relu = which & 2;
@@ -179,6 +183,7 @@ const char *epilogue_failure(const contender *c, const device_info *device)
         int width;
     } TRIED[] = {{"everything at once", 36}, {"everything at once", 7}, {"one huge row", 64}};
     static char text[300];
+    tried = 0;
     for (int whole = 0; whole < 2; whole++)
         for (size_t i = 0; i < sizeof TRIED / sizeof TRIED[0]; i++) {
             const shape *s = SHAPES;
@@ -194,5 +199,5 @@ const char *epilogue_failure(const contender *c, const device_info *device)
             snprintf(text, sizeof text, "%s, N=%d: %.200s", s->name, TRIED[i].width, wrong);
             return text;
         }
-    return NULL;
+    return tried || c->unsuited ? NULL : "nothing was tried";
 }

@@ -92,8 +92,8 @@ static bool same_bits(const contender *c, const device_info *device, const probl
     return same;
 }
 
-/* Tries one matrix at one width; what is wrong comes in `text`. */
-static void try_one(const contender *c, const device_info *device, const csr_matrix *A, int N,
+/* Tries one matrix at one width; what is wrong comes in `text`. Returns whether it was cut and multiplied. */
+static bool try_one(const contender *c, const device_info *device, const csr_matrix *A, int N,
                     char *text, size_t bytes)
 {
     problem p;
@@ -101,6 +101,7 @@ static void try_one(const contender *c, const device_info *device, const csr_mat
     outcome out;
     error_text error;
     int tuning[MAX_TUNABLES];
+    bool tried = false;
     set_limit(limit_for(A));
     enum status status = make_problem(c, A, N, &p, &error);
     if (status == STATUS_OK && p.num_ranges > 1 && !(c->unsuited && c->unsuited(&p))) {
@@ -108,6 +109,7 @@ static void try_one(const contender *c, const device_info *device, const csr_mat
         if (status == STATUS_OK) {
             c->operation->choose(c, &p, tuning);
             workbench_evaluate(&w, c, tuning, &out);
+            tried = out.status != STATUS_SKIPPED;
             if (out.status != STATUS_OK && out.status != STATUS_SKIPPED)
                 snprintf(text, bytes, "%d ranges: %s", p.num_ranges, out.message);
             workbench_destroy(&w);
@@ -118,6 +120,7 @@ static void try_one(const contender *c, const device_info *device, const csr_mat
     if (status != STATUS_OK) snprintf(text, bytes, "%.300s", error.text);
     p.operation->destroy(&p);
     unsetenv(LIMIT);
+    return tried;
 }
 
 const char *ranges_failure(const contender *c, const device_info *device)
@@ -126,6 +129,7 @@ const char *ranges_failure(const contender *c, const device_info *device)
         32, 7, 33}; /* ranges begin at any row, and at multiples of four or eight */
     static char text[500];
     char wrong[400] = "";
+    int tried = 0;
     *text = 0;
     for (int i = 0; i < NUM_SHAPES && !*text; i++) {
         csr_matrix A = {0};
@@ -134,9 +138,10 @@ const char *ranges_failure(const contender *c, const device_info *device)
         if (SHAPES[i].make(&A, &error) != STATUS_OK)
             snprintf(wrong, sizeof wrong, "%.300s", error.text);
         else if (A.nnz * N <= 1000000)
-            try_one(c, device, &A, N, wrong, sizeof wrong);
+            tried += try_one(c, device, &A, N, wrong, sizeof wrong);
         if (*wrong) snprintf(text, sizeof text, "%s, N=%d: %s", SHAPES[i].name, N, wrong);
         csr_free(&A);
     }
+    if (!*text && !tried && !c->unsuited) snprintf(text, sizeof text, "no matrix was cut");
     return *text ? text : NULL;
 }
