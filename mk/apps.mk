@@ -20,7 +20,7 @@ NETWORK_LABS := $(foreach n,$(NETWORKS),lab$(firstword $(subst :, ,$(n))))
 apps: $(APP_PROGRAMS) ## Build the applications: make apps && build/simt/apps/NAME/NAME --help
 
 measure-app: $(if $(APP),$(OUT)/apps/$(APP)/$(APP) $(OUT)/lab36) ## Time an app on this GPU: make measure-app APP=gat
-	$(Q)PROGRAMS='$(OUT)' apps/$(APP)/measure $(ARGS)
+	$(Q)$(if $(APP),,echo 'measure-app: which app? (make measure-app APP=gat)' >&2; exit 2;) PROGRAMS='$(OUT)' apps/$(APP)/measure $(ARGS)
 
 # Tests of an app link all of it but NAME.c, which has main: tests/unit/test_NAME.c, and tests/app_NAME/, whose kernels
 # are traced, those of the labs among them.

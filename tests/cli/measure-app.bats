@@ -71,4 +71,6 @@ lab36() { program lab36 <<<"echo 'lab36, commit 1'${1:+; echo folder: $1}"; }
 @test "make measure-app names what it builds and runs" {
     run -0 make -s -n BACKEND=simt measure-app APP=mlp
     [[ $output == *"PROGRAMS='build/simt' apps/mlp/measure"* ]]
+    run -2 make -s BACKEND=simt measure-app
+    [[ $output == *"measure-app: which app? (make measure-app APP=gat)"* ]]
 }
