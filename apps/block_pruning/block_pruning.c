@@ -1,7 +1,6 @@
 /*
  * block_pruning.c - trains a perceptron of block-sparse layers on drawn digits, and drops and grows blocks while it trains.
  */
-#include "harness/provenance.h"
 #include "harness/timing.h"
 #include "matrix/files.h"
 #include "network.h"
@@ -26,7 +25,9 @@ typedef struct session {
     device_info device;
     verdict before, after; /* the gradient's, around training */
     training_result result;
-    double density, step_ms, iqr_ms; /* in the end; NAN: not timed */
+    double density; /* in the end */
+    spread step;    /* NAN: not timed */
+    enum status status;
 } session;
 
 static enum status prepare(session *s, error_text *error)
@@ -93,25 +94,9 @@ static enum status train(session *s, network *net, error_text *error)
     return status;
 }
 
-static enum status time_steps(session *s, network *net, double *ms, error_text *error)
+static enum status one_step(void *net, error_text *error)
 {
-    cudaEvent_t begin, end;
-    TRY_CUDA(cudaEventCreate(&begin));
-    TRY_CUDA(cudaEventCreate(&end));
-    for (int run = -WARM_STEPS; run < s->runs; run++) {
-        float took;
-        TRY_CUDA(cudaEventRecord(begin, NULL));
-        TRY(network_step(net, error));
-        TRY_CUDA(cudaEventRecord(end, NULL));
-        TRY_CUDA(cudaEventSynchronize(end));
-        TRY_CUDA(cudaEventElapsedTime(&took, begin, end));
-        if (run >= 0) ms[run] = took;
-    }
-    TRY_CUDA(cudaEventDestroy(begin));
-    TRY_CUDA(cudaEventDestroy(end));
-    s->step_ms = timing_median(ms, s->runs); /* which sorts */
-    s->iqr_ms = timing_iqr(ms, s->runs);
-    return STATUS_OK;
+    return network_step(net, error);
 }
 
 static enum status run_network(session *s, network *net, error_text *error)
@@ -128,11 +113,7 @@ static enum status run_network(session *s, network *net, error_text *error)
     printf("\n");
     TRY(check(net, usual, "after training", &s->after, error));
     if (!device_keeps_time()) return STATUS_OK;
-    double *ms = malloc(s->runs * sizeof *ms);
-    if (!ms) return fail(error, STATUS_MEMORY, "no memory for the times of steps");
-    const enum status status = time_steps(s, net, ms, error);
-    free(ms);
-    return status;
+    return time_work(one_step, net, NULL, WARM_STEPS, s->runs, &s->step, error);
 }
 
 static void print_result(const session *s)
@@ -145,17 +126,13 @@ static void print_result(const session *s)
         printf(", ms each: norms and importance %.3f, choosing %.3f, layouts and plans %.3f",
                c->measure_ms / r->changes, c->choose_ms / r->changes, c->plans_ms / r->changes);
     printf("; density %.1f %% in the end\n", 100 * s->density);
-    if (!isnan(s->step_ms)) printf("a step takes %.4f ms (IQR %.4f)\n", s->step_ms, s->iqr_ms);
+    if (!isnan(s->step.median_ms))
+        printf("a step takes %.4f ms (IQR %.4f)\n", s->step.median_ms, s->step.iqr_ms);
 }
 
-static void print_cell(FILE *out, double value)
+static void write_row(FILE *out, const void *arg)
 {
-    fputc(',', out);
-    if (!isnan(value)) fprintf(out, "%.7g", value);
-}
-
-static void write_row(const session *s, enum status status, FILE *out)
-{
+    const session *s = arg;
     const pruning_problem *p = &s->p;
     const training_result *r = &s->result;
     const bool timed = r->changes && device_keeps_time();
@@ -164,8 +141,8 @@ static void write_row(const session *s, enum status status, FILE *out)
                               r->last_loss,
                               r->held_out,
                               s->density,
-                              s->step_ms,
-                              s->iqr_ms,
+                              s->step.median_ms,
+                              s->step.iqr_ms,
                               timed ? r->cost.measure_ms : NAN,
                               timed ? r->cost.choose_ms : NAN,
                               timed ? r->cost.plans_ms : NAN};
@@ -174,43 +151,27 @@ static void write_row(const session *s, enum status status, FILE *out)
                  "iqr_ms,measure_ms,choose_ms,plans_ms,backend,device,driver,toolkit,commit\n");
     fprintf(out, "1,block_pruning,%d,%d,%d,%d,%.7g,%d,%.7g,%.7g,%.7g,%s,%s,%llu,%s,%d,%d",
             p->hidden, p->block, p->batch, p->steps, p->rate, p->change, p->share, p->start,
-            p->target, p->grow, p->norm, (unsigned long long)p->seed, row_status(status),
-            r->changes, isnan(s->step_ms) ? 0 : s->runs);
+            p->target, p->grow, p->norm, (unsigned long long)p->seed, row_status(s->status),
+            r->changes, isnan(s->step.median_ms) ? 0 : s->runs);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        print_cell(out, numbers[i]);
-    const char *const texts[] = {device_backend(), s->device.name, s->device.driver,
-                                 s->device.toolkit, provenance_commit()};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        fputc(',', out);
-        csv_text(out, texts[i]);
-    }
+        csv_add_number(out, numbers[i]);
+    row_add_machine(out, &s->device);
     fputc('\n', out);
-}
-
-static enum status write_csv(const session *s, enum status status, error_text *error)
-{
-    output_file file;
-    if (!s->csv_path) return STATUS_OK;
-    if (!strcmp(s->csv_path, "-")) {
-        write_row(s, status, stdout);
-        return STATUS_OK;
-    }
-    TRY(output_open(&file, s->csv_path, error));
-    write_row(s, status, file.stream);
-    return output_close(&file, error);
 }
 
 static enum status run(session *s, error_text *error)
 {
     network *net = NULL;
     error_text of_csv;
-    s->step_ms = s->iqr_ms = s->density = NAN;
+    s->density = NAN;
+    s->step = (spread){NAN, NAN};
     s->result = (training_result){.first_loss = NAN, .last_loss = NAN, .held_out = NAN};
     enum status status = network_make(&s->p, &net, error);
     if (status == STATUS_OK) status = run_network(s, net, error);
     network_destroy(net);
     if (status == STATUS_OK) print_result(s);
-    const enum status written = write_csv(s, status, &of_csv);
+    s->status = status;
+    const enum status written = output_write(s->csv_path, write_row, s, &of_csv);
     if (status != STATUS_OK || written == STATUS_OK) return status;
     *error = of_csv;
     return written;
@@ -276,21 +237,19 @@ int main(int argc, char **argv)
          NORMS},
         {"curve", ARGUMENT_TEXT, &s.curve_path, 0, 0, "FILE",
          "write loss and density of each step as CSV", NULL},
-        {"seed", ARGUMENT_WHOLE, &seed, 0, 2147483647, "S",
-         "of images, layouts, start and directions", NULL},
+        ARGUMENT_SEED(&seed, "of images, layouts, start and directions"),
         {"runs", ARGUMENT_WHOLE, &s.runs, 3, 10000, "N", "timed steps", NULL},
-        {"check-only", ARGUMENT_FLAG, &s.check_only, 0, 0, NULL,
-         "check the gradient more closely, train and time nothing", NULL},
-        {"csv", ARGUMENT_TEXT, &s.csv_path, 0, 0, "FILE",
-         "write a row as CSV (- for standard output)", NULL},
-        {"device", ARGUMENT_WHOLE, &s.device_number, 0, 1023, "I", "use GPU number I", NULL},
-        {"help", ARGUMENT_FLAG, &help, 0, 0, NULL, "show this text", NULL},
+        ARGUMENT_CHECK_ONLY(&s.check_only,
+                            "check the gradient more closely, train and time nothing"),
+        ARGUMENT_CSV(&s.csv_path, "write a row as CSV"),
+        ARGUMENT_DEVICE(&s.device_number),
+        ARGUMENT_HELP(&help),
     };
     const int count = sizeof table / sizeof *table;
     enum status status = arguments_read(argc, argv, table, count, NULL, &error);
     if (status == STATUS_OK && help) {
         print_help(argv[0], table, count);
-        return output_flush(&error);
+        return output_end("block_pruning", status, &error);
     }
     p->seed = (uint64_t)seed;
     if (status == STATUS_OK) status = prepare(&s, &error);
@@ -298,11 +257,7 @@ int main(int argc, char **argv)
         print_heading(&s);
         status = run(&s, &error);
     }
-    if (status == STATUS_OK) status = output_flush(&error);
-    if (status != STATUS_OK) {
-        fflush(stdout);
-        fprintf(stderr, "block_pruning: %s\n", error.text);
-    }
+    status = output_end("block_pruning", status, &error);
     model_free(&p->m);
     images_free(&p->d);
     return status;

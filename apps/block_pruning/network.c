@@ -162,19 +162,6 @@ enum status network_step(network *net, error_text *error)
 
 /* ---- the check --------------------------------------------------------------------------------- */
 
-static enum status fetch_loss(const network *net, double *loss, error_text *error)
-{
-    const int N = net->p->batch;
-    float *each = malloc(N * sizeof *each);
-    if (!each) return fail(error, STATUS_MEMORY, "no memory for a loss");
-    const cudaError_t cuda = cudaMemcpy(each, net->loss, N * sizeof *each, cudaMemcpyDeviceToHost);
-    *loss = 0;
-    for (int n = 0; n < N; n++)
-        *loss += each[n];
-    free(each);
-    return cuda == cudaSuccess ? STATUS_OK : device_fail(cuda, "fetching the loss", error);
-}
-
 /* Layouts now, as the model wants them. */
 typedef struct layouts_now {
     const network *net;
@@ -215,7 +202,7 @@ static enum status compare(network *net, const layouts_now *now, float *numbers,
     for (int64_t i = 0; i < now->parameters; i++)
         at[i] = numbers[i];
     TRY(gradients(net, 0, error));
-    TRY(fetch_loss(net, &loss, error));
+    TRY(array_sum(net->loss, net->p->batch, &loss, error));
     TRY(fetch(now, true, numbers, error));
     const differences d = {loss_at, now, now->tensors, NUM_TENSORS, at, numbers, loss};
     differences_check(&d, how_much, net->p->seed, v);
@@ -301,7 +288,7 @@ enum status network_train(network *net, FILE *curve, training_result *r, error_t
         const bool looks = s % every == 0 || s == p->steps - 1;
         const int batch = next_batch(net);
         TRY(network_step(net, error));
-        TRY(fetch_loss(net, &loss, error));
+        TRY(array_sum(net->loss, net->p->batch, &loss, error));
         if (s == 0) r->first_loss = loss;
         if (p->change && s && s % p->change == 0 && s <= LAST_CHANGE * p->steps) {
             TRY(change_layouts(net, s, batch, &r->cost, error));
@@ -315,5 +302,5 @@ enum status network_train(network *net, FILE *curve, training_result *r, error_t
     }
     if (p->steps == 0) return STATUS_OK;
     TRY(forward(net, 0, error));
-    return fetch_loss(net, &r->last_loss, error);
+    return array_sum(net->loss, net->p->batch, &r->last_loss, error);
 }

@@ -77,19 +77,18 @@ static enum status read_options(int argc, char **argv, wishes *o, error_text *er
         {"passes", ARGUMENT_WHOLE, &o->passes, 1, 64, "N", "steps that are checked", NULL},
         {"kv-test", ARGUMENT_WHOLE, &o->kv_test, 1, 64, "N",
          "also check N steps against one pass over N tokens", NULL},
-        {"check-only", ARGUMENT_FLAG, &o->check_only, 0, 0, NULL, "check, and time nothing", NULL},
+        ARGUMENT_CHECK_ONLY(&o->check_only, "check, and time nothing"),
         {"memory", ARGUMENT_FLAG, &o->memory, 0, 0, NULL,
          "print what it takes, by formula, and make nothing", NULL},
         {"formats", ARGUMENT_FLAG, &o->formats, 0, 0, NULL,
          "print what formats of pruned weights are worth, by formula", NULL},
         {"gpu", ARGUMENT_TEXT, &o->gpu, 0, 0, "NAME", "whose measured rates --formats takes", NULL},
         {"runs", ARGUMENT_WHOLE, &o->runs, 3, MOST_RUNS, "N", "timed steps", NULL},
-        {"seed", ARGUMENT_WHOLE, &o->seed, 0, 2147483647, "S", "of weights and prompt", NULL},
-        {"csv", ARGUMENT_TEXT, &o->csv, 0, 0, "FILE",
-         "write a row a kernel (- for standard output)", NULL},
+        ARGUMENT_SEED(&o->seed, "of weights and prompt"),
+        ARGUMENT_CSV(&o->csv, "write a row a kernel"),
         {"json", ARGUMENT_TEXT, &o->json, 0, 0, "FILE", "the same as JSON", NULL},
-        {"device", ARGUMENT_WHOLE, &o->device, 0, 1023, "I", "use GPU number I", NULL},
-        {"help", ARGUMENT_FLAG, &o->help, 0, 0, NULL, "show this text", NULL},
+        ARGUMENT_DEVICE(&o->device),
+        ARGUMENT_HELP(&o->help),
     };
     const int count = sizeof table / sizeof *table;
     const enum status status = arguments_read(argc, argv, table, count, NULL, error);
@@ -356,9 +355,8 @@ static enum status run_all(program *p, error_text *error)
     }
     results_print(p->results, p->count);
     error_text other;
-    enum status saved = STATUS_OK;
-    if (p->o.csv) saved = results_write_csv(p->o.csv, &p->device, p->results, p->count, &other);
-    if (p->o.json && saved == STATUS_OK)
+    enum status saved = results_write_csv(p->o.csv, &p->device, p->results, p->count, &other);
+    if (saved == STATUS_OK)
         saved = results_write_json(p->o.json, &p->device, p->results, p->count, &other);
     if (status != STATUS_OK || saved == STATUS_OK) return status;
     *error = other;
@@ -383,13 +381,9 @@ static enum status run(program *p, int argc, char **argv, error_text *error)
 int main(int argc, char **argv)
 {
     program *p = calloc(1, sizeof *p);
-    error_text error = {"no memory"}, lost;
+    error_text error = {"no memory"};
     enum status status = p ? run(p, argc, argv, &error) : STATUS_MEMORY;
-    if (status == STATUS_OK)
-        status = output_flush(&error);
-    else
-        output_flush(&lost);
-    if (status != STATUS_OK) fprintf(stderr, "llm_decode: %s\n", error.text);
+    status = output_end("llm_decode", status, &error);
     if (p) free(p->first_logits);
     free(p);
     return status;

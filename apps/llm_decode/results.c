@@ -6,7 +6,6 @@
 #include "results/json.h"
 #include "results/row.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 enum { SCHEMA = 1, MAX_COLUMNS_OF_ROWS = 64 };
@@ -218,13 +217,19 @@ static void fill_cells(cells *all, const device_info *device, const result *r)
 
 /* ---- files ------------------------------------------------------------------------------------- */
 
-typedef void writer(FILE *out, const device_info *device, const result *results, int count);
+/* All that a file is written from. */
+typedef struct written {
+    const device_info *device;
+    const result *results;
+    int count;
+} written;
 
-static void write_csv(FILE *out, const device_info *device, const result *results, int count)
+static void write_csv(FILE *out, const void *arg)
 {
+    const written *w = arg;
     cells all;
-    for (int i = 0; i < count; i++) {
-        fill_cells(&all, device, &results[i]);
+    for (int i = 0; i < w->count; i++) {
+        fill_cells(&all, w->device, &w->results[i]);
         for (int c = 0; i == 0 && c < all.count; c++)
             fprintf(out, "%s%s", c ? "," : "", all.list[c].name);
         for (int c = 0; c < all.count; c++) {
@@ -235,12 +240,13 @@ static void write_csv(FILE *out, const device_info *device, const result *result
     fputc('\n', out);
 }
 
-static void write_json(FILE *out, const device_info *device, const result *results, int count)
+static void write_json(FILE *out, const void *arg)
 {
+    const written *w = arg;
     cells all;
     fputs("[\n", out);
-    for (int i = 0; i < count; i++) {
-        fill_cells(&all, device, &results[i]);
+    for (int i = 0; i < w->count; i++) {
+        fill_cells(&all, w->device, &w->results[i]);
         for (int c = 0; c < all.count; c++) {
             fprintf(out, "%s\"%s\": ", c ? ", " : " {", all.list[c].name);
             if (all.list[c].is_text)
@@ -248,33 +254,21 @@ static void write_json(FILE *out, const device_info *device, const result *resul
             else
                 fputs(*all.list[c].value ? all.list[c].value : "null", out);
         }
-        fputs(i + 1 < count ? "},\n" : "}\n", out);
+        fputs(i + 1 < w->count ? "},\n" : "}\n", out);
     }
     fputs("]\n", out);
-}
-
-static enum status write_to(const char *path, writer *write, const device_info *device,
-                            const result *results, int count, error_text *error)
-{
-    output_file file;
-    if (!strcmp(path, "-")) {
-        write(stdout, device, results, count);
-        return STATUS_OK;
-    }
-    const enum status status = output_open(&file, path, error);
-    if (status != STATUS_OK) return status;
-    write(file.stream, device, results, count);
-    return output_close(&file, error);
 }
 
 enum status results_write_csv(const char *path, const device_info *device, const result *results,
                               int count, error_text *error)
 {
-    return write_to(path, write_csv, device, results, count, error);
+    const written w = {device, results, count};
+    return output_write(path, write_csv, &w, error);
 }
 
 enum status results_write_json(const char *path, const device_info *device, const result *results,
                                int count, error_text *error)
 {
-    return write_to(path, write_json, device, results, count, error);
+    const written w = {device, results, count};
+    return output_write(path, write_json, &w, error);
 }

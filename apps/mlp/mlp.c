@@ -94,23 +94,21 @@ int main(int argc, char **argv)
          GROWTHS},
         {"curve", ARGUMENT_TEXT, &p.curve_path, 0, 0, "FILE", "write the loss of each step as CSV",
          NULL},
-        {"seed", ARGUMENT_WHOLE, &seed, 0, 2147483647, "S",
-         "of images, pattern, start and directions", NULL},
+        ARGUMENT_SEED(&seed, "of images, pattern, start and directions"),
         {"vs", ARGUMENT_TEXT, &o.rival, 0, 0, "RIVAL",
          "best, default (cuSPARSE's), dense, none, or an SpMM as roma", NULL},
         {"runs", ARGUMENT_WHOLE, &o.runs, 3, 10000, "N", "timed steps", NULL},
-        {"check-only", ARGUMENT_FLAG, &o.check_only, 0, 0, NULL,
-         "check the gradient more closely, train and time nothing", NULL},
-        {"csv", ARGUMENT_TEXT, &o.csv_path, 0, 0, "FILE",
-         "write a row a network as CSV (- for standard output)", NULL},
-        {"device", ARGUMENT_WHOLE, &o.device, 0, 1023, "I", "use GPU number I", NULL},
-        {"help", ARGUMENT_FLAG, &help, 0, 0, NULL, "show this text", NULL},
+        ARGUMENT_CHECK_ONLY(&o.check_only,
+                            "check the gradient more closely, train and time nothing"),
+        ARGUMENT_CSV(&o.csv_path, "write a row a network as CSV"),
+        ARGUMENT_DEVICE(&o.device),
+        ARGUMENT_HELP(&help),
     };
     const int count = sizeof table / sizeof *table;
     enum status status = arguments_read(argc, argv, table, count, NULL, &error);
     if (status == STATUS_OK && help) {
         print_help(argv[0], table, count);
-        return output_flush(&error);
+        return output_end("mlp", status, &error);
     }
     p.seed = o.seed = (uint64_t)seed;
     if (status == STATUS_OK) status = prepare(&p, &device, &o, &error);
@@ -118,11 +116,7 @@ int main(int argc, char **argv)
         print_heading(&p, &device);
         status = contest_run(&mlp_kind, &p, &o, &device, &error);
     }
-    if (status == STATUS_OK) status = output_flush(&error);
-    if (status != STATUS_OK) {
-        fflush(stdout);
-        fprintf(stderr, "mlp: %s\n", error.text);
-    }
+    status = output_end("mlp", status, &error);
     model_free(&p.m);
     images_free(&p.d);
     free(p.start);

@@ -150,19 +150,6 @@ static enum status step(void *made, parts *p, error_text *error)
 
 /* ---- the check --------------------------------------------------------------------------------- */
 
-static enum status fetch_loss(const network *net, double *loss, error_text *error)
-{
-    const int N = net->p->batch;
-    float *each = malloc(N * sizeof *each);
-    if (!each) return fail(error, STATUS_MEMORY, "no memory for a loss");
-    const cudaError_t cuda = cudaMemcpy(each, net->loss, N * sizeof *each, cudaMemcpyDeviceToHost);
-    *loss = 0;
-    for (int n = 0; n < N; n++)
-        *loss += each[n];
-    free(each);
-    return cuda == cudaSuccess ? STATUS_OK : device_fail(cuda, "fetching the loss", error);
-}
-
 static enum status fetch_gradient(const network *net, float *to, error_text *error)
 {
     for (int l = 0; l < NUM_LAYERS; l++) {
@@ -202,7 +189,7 @@ static enum status compare(network *net, float *numbers, double *at, amount how_
     for (int64_t i = 0; i < m->parameters; i++)
         at[i] = numbers[i];
     TRY(gradients(net, 0, NULL, error));
-    TRY(fetch_loss(net, &loss, error));
+    TRY(array_sum(net->loss, net->p->batch, &loss, error));
     TRY(fetch_gradient(net, numbers, error));
     const differences d = {loss_at, net, m->tensors, NUM_TENSORS, at, numbers, loss};
     differences_check(&d, how_much, net->p->seed, v);
@@ -320,7 +307,7 @@ static enum status train_to(network *net, bool show, FILE *curve, outcome *o, er
         const bool looks = s % every == 0 || s == p->steps - 1;
         const int batch = net->steps % p->d.batches;
         TRY(step(net, NULL, error));
-        TRY(fetch_loss(net, &loss, error));
+        TRY(array_sum(net->loss, net->p->batch, &loss, error));
         if (s == 0) o->first_loss = loss;
         if (p->change && s && s % p->change == 0 && 4 * s <= 3 * p->steps)
             TRY(change_patterns(net, batch, o, error));
@@ -330,7 +317,7 @@ static enum status train_to(network *net, bool show, FILE *curve, outcome *o, er
     }
     if (p->steps == 0) return STATUS_OK;
     TRY(forward(net, 0, NULL, error));
-    return fetch_loss(net, &o->last_loss, error);
+    return array_sum(net->loss, net->p->batch, &o->last_loss, error);
 }
 
 static enum status train(void *made, bool show, outcome *o, error_text *error)

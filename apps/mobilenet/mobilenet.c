@@ -8,7 +8,6 @@
  */
 #include "check.h"
 #include "harness/device.h"
-#include "harness/provenance.h"
 #include "matrix/files.h"
 #include "results/csv.h"
 #include "results/row.h"
@@ -97,7 +96,7 @@ static enum status run_variant(program *p, const variant *v)
                named = strcmp(o->kernel, BEST) && strcmp(o->kernel, RULE);
     result *r = &p->results[p->count++];
     *r = (result){.v = v, .width = sparse || !o->dense_width ? o->width : o->dense_width};
-    r->times = (net_times){.ms = NAN, .iqr_ms = NAN};
+    r->times = (net_times){.whole = {NAN, NAN}};
     r->verdict = (net_verdict){.worst = NAN, .error = NAN, .bound = NAN};
     for (int i = 0; i < NUM_LAYERS; i++)
         r->times.layer_us[i] = NAN;
@@ -149,7 +148,7 @@ static void print_heading(const program *p)
 
 static double images_a_second(const program *p, const result *r)
 {
-    return p->o.batch / r->times.ms * 1e3;
+    return p->o.batch / r->times.whole.median_ms * 1e3;
 }
 
 static void print_result(const program *p, const result *r)
@@ -161,8 +160,8 @@ static void print_result(const program *p, const result *r)
     }
     printf("%-5s %9.3f %10.2e %10.2e", r->status == STATUS_OK ? "PASS" : "FAIL", r->verdict.worst,
            r->verdict.error, r->verdict.bound);
-    print_number(r->times.ms, 10, 4);
-    print_number(r->times.iqr_ms, 9, 4);
+    print_number(r->times.whole.median_ms, 10, 4);
+    print_number(r->times.whole.iqr_ms, 9, 4);
     print_number(images_a_second(p, r), 10, 0);
     printf(" %9.1f\n", r->bytes * 1e-6);
     fflush(stdout);
@@ -201,26 +200,15 @@ static void print_layers(const program *p)
     if (isnan(p->floor_us)) return;
     printf("a launch that does nothing takes %.2f us in a graph; %d layers: %.1f %% of the net's "
            "time\n",
-           p->floor_us, NUM_LAYERS, 100 * NUM_LAYERS * p->floor_us / (own->times.ms * 1e3));
+           p->floor_us, NUM_LAYERS,
+           100 * NUM_LAYERS * p->floor_us / (own->times.whole.median_ms * 1e3));
     for (int i = 1; i < p->count; i++)
-        if (!isnan(p->results[i].times.ms))
+        if (!isnan(p->results[i].times.whole.median_ms))
             printf("%s over the suite's: %.2f\n", p->results[i].v->name,
-                   p->results[i].times.ms / own->times.ms);
+                   p->results[i].times.whole.median_ms / own->times.whole.median_ms);
 }
 
 /* ---- rows -------------------------------------------------------------------------------------- */
-
-static void write_cell(FILE *out, double value)
-{
-    fputc(',', out);
-    if (!isnan(value)) fprintf(out, "%.7g", value);
-}
-
-static void write_text(FILE *out, const char *text)
-{
-    fputc(',', out);
-    csv_text(out, text);
-}
 
 /* A row of one layer; `number` -1: of the whole net. */
 static void write_row(FILE *out, const program *p, const result *r, int number)
@@ -228,7 +216,7 @@ static void write_row(FILE *out, const program *p, const result *r, int number)
     const arguments *o = &p->o;
     const layer *l = number < 0 ? NULL : &r->layers[number];
     fputs("1,mobilenet", out);
-    write_text(out, r->v->name);
+    csv_add_text(out, r->v->name);
     if (l)
         fprintf(out, ",%d,%s", number, layer_name(l));
     else
@@ -240,27 +228,24 @@ static void write_row(FILE *out, const program *p, const result *r, int number)
                 (long long)l->num_weights);
     else
         fputs(",,,,", out);
-    write_text(out, l ? r->kernels[number] : o->kernel);
+    csv_add_text(out, l ? r->kernels[number] : o->kernel);
     fprintf(out, ",%d,%s", o->seed, row_status(r->status));
-    write_cell(out, l ? NAN : r->verdict.worst);
-    write_cell(out, l ? NAN : r->verdict.error);
-    write_cell(out, l ? NAN : r->verdict.bound);
-    write_cell(out, l ? NAN : (double)r->bytes);
-    write_cell(out, l ? r->times.layer_us[number] * 1e-3 : r->times.ms);
-    write_cell(out, l ? NAN : r->times.iqr_ms);
-    fprintf(out, ",%d", isnan(r->times.ms) ? 0 : o->runs);
-    write_cell(out, p->floor_us);
-    write_cell(out, l ? NAN : images_a_second(p, r));
-    write_text(out, device_backend());
-    write_text(out, p->device.name);
-    write_text(out, p->device.driver);
-    write_text(out, p->device.toolkit);
-    write_text(out, provenance_commit());
+    csv_add_number(out, l ? NAN : r->verdict.worst);
+    csv_add_number(out, l ? NAN : r->verdict.error);
+    csv_add_number(out, l ? NAN : r->verdict.bound);
+    csv_add_number(out, l ? NAN : (double)r->bytes);
+    csv_add_number(out, l ? r->times.layer_us[number] * 1e-3 : r->times.whole.median_ms);
+    csv_add_number(out, l ? NAN : r->times.whole.iqr_ms);
+    fprintf(out, ",%d", isnan(r->times.whole.median_ms) ? 0 : o->runs);
+    csv_add_number(out, p->floor_us);
+    csv_add_number(out, l ? NAN : images_a_second(p, r));
+    row_add_machine(out, &p->device);
     fputc('\n', out);
 }
 
-static void write_all(FILE *out, const program *p)
+static void write_all(FILE *out, const void *arg)
 {
+    const program *p = arg;
     fputs(
         "schema,app,network,layer,kind,width,image,batch,classes,sparsity,precision,rows,cols,"
         "columns,"
@@ -270,19 +255,6 @@ static void write_all(FILE *out, const program *p)
     for (int i = 0; i < p->count; i++)
         for (int number = -1; number < (p->results[i].layers[0].out ? NUM_LAYERS : 0); number++)
             write_row(out, p, &p->results[i], number);
-}
-
-static enum status write_csv(const program *p, error_text *error)
-{
-    output_file file;
-    if (!p->o.csv) return STATUS_OK;
-    if (!strcmp(p->o.csv, "-")) {
-        write_all(stdout, p);
-        return STATUS_OK;
-    }
-    TRY(output_open(&file, p->o.csv, error));
-    write_all(file.stream, p);
-    return output_close(&file, error);
 }
 
 /* ---- the program ------------------------------------------------------------------------------- */
@@ -309,7 +281,7 @@ static enum status run_nets(program *p, error_text *error)
     }
     print_layers(p);
     error_text other;
-    const enum status written = write_csv(p, &other);
+    const enum status written = output_write(p->o.csv, write_all, p, &other);
     if (status != STATUS_OK || written == STATUS_OK) return status;
     *error = other;
     return written;
@@ -361,12 +333,11 @@ static enum status run(program *p, int argc, char **argv, error_text *error)
          "best of each layer, measured; rule; or a lab's", NULL},
         {"vs", ARGUMENT_TEXT, &o->rivals, 0, 0, "WHO", "all, cublas or none", RIVALS},
         {"runs", ARGUMENT_WHOLE, &o->runs, 3, 10000, "N", "timed runs", NULL},
-        {"check-only", ARGUMENT_FLAG, &o->check_only, 0, 0, NULL, "check, and time nothing", NULL},
-        {"csv", ARGUMENT_TEXT, &o->csv, 0, 0, "FILE",
-         "write rows of nets and layers (- for standard output)", NULL},
-        {"seed", ARGUMENT_WHOLE, &o->seed, 0, 2147483647, "S", "of weights and images", NULL},
-        {"device", ARGUMENT_WHOLE, &o->device, 0, 1023, "I", "use GPU number I", NULL},
-        {"help", ARGUMENT_FLAG, &o->help, 0, 0, NULL, "show this text", NULL},
+        ARGUMENT_CHECK_ONLY(&o->check_only, "check, and time nothing"),
+        ARGUMENT_CSV(&o->csv, "write rows of nets and layers"),
+        ARGUMENT_SEED(&o->seed, "of weights and images"),
+        ARGUMENT_DEVICE(&o->device),
+        ARGUMENT_HELP(&o->help),
     };
     const int count = sizeof table / sizeof *table;
     TRY(arguments_read(argc, argv, table, count, NULL, error));
@@ -384,7 +355,7 @@ static enum status run(program *p, int argc, char **argv, error_text *error)
 int main(int argc, char **argv)
 {
     program *p = calloc(1, sizeof *p);
-    error_text error = {"no memory"}, lost;
+    error_text error = {"no memory"};
     if (p) {
         p->floor_us = NAN;
         p->o = (arguments){.width = 1,
@@ -398,11 +369,7 @@ int main(int argc, char **argv)
                            .rivals = RIVALS[0]};
     }
     enum status status = p ? run(p, argc, argv, &error) : STATUS_MEMORY;
-    if (status == STATUS_OK)
-        status = output_flush(&error);
-    else
-        output_flush(&lost);
-    if (status != STATUS_OK) fprintf(stderr, "mobilenet: %s\n", error.text);
+    status = output_end("mobilenet", status, &error);
     free(p);
     return status;
 }

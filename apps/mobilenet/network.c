@@ -4,7 +4,6 @@
 #include "device/epilogue.h"
 #include "device/graph.h"
 #include "harness/progress.h"
-#include "harness/timing.h"
 #include "kernels.h"
 #include "library/sparse_plan.h"
 #include "training/arrays.h"
@@ -341,47 +340,23 @@ cudaError_t network_run(network *net, cudaStream_t stream)
 
 /* ---- times ------------------------------------------------------------------------------------- */
 
-static enum status time_graph(graph *recorded, cudaStream_t stream, int runs, double *ms,
-                              error_text *error)
+static enum status launch(void *arg, error_text *error)
 {
-    cudaEvent_t begin, end;
-    TRY_CUDA(cudaEventCreate(&begin));
-    TRY_CUDA(cudaEventCreate(&end));
-    for (int run = -WARM_RUNS; run < runs; run++) {
-        float took;
-        TRY_CUDA(cudaEventRecord(begin, stream));
-        TRY_CUDA(graph_launch(recorded));
-        TRY_CUDA(cudaEventRecord(end, stream));
-        TRY_CUDA(cudaEventSynchronize(end));
-        TRY_CUDA(cudaEventElapsedTime(&took, begin, end));
-        if (run >= 0) ms[run] = took;
-    }
-    TRY_CUDA(cudaEventDestroy(begin));
-    TRY_CUDA(cudaEventDestroy(end));
+    TRY_CUDA(graph_launch(arg));
     return STATUS_OK;
 }
 
 /* Runs the work once, so that libraries have what they allocate, then times its graph. */
-static enum status time_work(graph_work *work, void *arg, cudaStream_t stream, int runs,
-                             double *median, double *iqr, error_text *error)
+static enum status time_as_graph(graph_work *work, void *arg, cudaStream_t stream, int runs,
+                                 spread *result, error_text *error)
 {
     graph *recorded;
-    double *ms = malloc(runs * sizeof *ms);
-    if (!ms) return fail(error, STATUS_MEMORY, "no memory for times");
     cudaError_t cuda = work(arg, stream);
     if (cuda == cudaSuccess) cuda = cudaStreamSynchronize(stream);
     if (cuda == cudaSuccess) cuda = graph_record(work, arg, stream, &recorded);
-    enum status status =
-        cuda == cudaSuccess ? STATUS_OK : device_fail(cuda, "recording a graph", error);
-    if (status == STATUS_OK) {
-        status = time_graph(recorded, stream, runs, ms, error);
-        graph_destroy(recorded);
-    }
-    if (status == STATUS_OK) {
-        *median = timing_median(ms, runs); /* which sorts */
-        *iqr = timing_iqr(ms, runs);
-    }
-    free(ms);
+    if (cuda != cudaSuccess) return device_fail(cuda, "recording a graph", error);
+    const enum status status = time_work(launch, recorded, stream, WARM_RUNS, runs, result, error);
+    graph_destroy(recorded);
     return status;
 }
 
@@ -412,15 +387,15 @@ static enum status time_layer(network *net, int number, sparse_plan *plan, int r
                               error_text *error)
 {
     repeated r = {net, number, plan};
-    double iqr;
-    TRY(time_work(one_layer, &r, net->stream, runs, us, &iqr, error));
-    *us *= 1e3 / REPEATS;
+    spread t;
+    TRY(time_as_graph(one_layer, &r, net->stream, runs, &t, error));
+    *us = t.median_ms * 1e3 / REPEATS;
     return STATUS_OK;
 }
 
 enum status network_time(network *net, int runs, net_times *times, error_text *error)
 {
-    TRY(time_work(whole_net, net, net->stream, runs, &times->ms, &times->iqr_ms, error));
+    TRY(time_as_graph(whole_net, net, net->stream, runs, &times->whole, error));
     for (int i = 0; i < NUM_LAYERS; i++) {
         progress_show(i, NUM_LAYERS, net->v.name);
         TRY(time_layer(net, i, NULL, SELECT_RUNS, &times->layer_us[i], error));
@@ -441,11 +416,11 @@ static cudaError_t nothing_often(void *arg, cudaStream_t stream)
 enum status launch_floor(double *us, error_text *error)
 {
     cudaStream_t stream;
-    double iqr;
+    spread t = {NAN, NAN};
     TRY_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    const enum status status = time_work(nothing_often, NULL, stream, REPEATS, us, &iqr, error);
+    const enum status status = time_as_graph(nothing_often, NULL, stream, REPEATS, &t, error);
     cudaStreamDestroy(stream);
-    *us *= 1e3 / REPEATS;
+    *us = t.median_ms * 1e3 / REPEATS;
     return status;
 }
 

@@ -4,6 +4,7 @@
 #ifndef MOBILENET_NETWORK_H
 #define MOBILENET_NETWORK_H
 
+#include "harness/timing.h"
 #include "model.h"
 
 #include <cuda_runtime_api.h>
@@ -49,7 +50,7 @@ cudaError_t network_run(network *net, cudaStream_t stream);
 /* Milliseconds of the net as a graph: median and quartile distance of `runs`. And of each layer, from a graph that repeats
  * it alone, with its data in L2 where that is large enough. */
 typedef struct net_times {
-    double ms, iqr_ms;
+    spread whole;
     double layer_us[NUM_LAYERS];
 } net_times;
 enum status network_time(network *net, int runs, net_times *times, error_text *error);

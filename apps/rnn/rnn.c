@@ -54,25 +54,22 @@ int main(int argc, char **argv)
         {"time", ARGUMENT_WHOLE, &steps, 2, 64, "T", "time steps; the first sees no weight", NULL},
         {"steps", ARGUMENT_WHOLE, &p.updates, 0, 1000000, "N", "steps of training", NULL},
         {"rate", ARGUMENT_NUMBER, &p.rate, 1e-9, 1e9, "R", "learning rate", NULL},
-        {"seed", ARGUMENT_WHOLE, &seed, 0, 2147483647, "S",
-         "of weights, input, target and directions", NULL},
+        ARGUMENT_SEED(&seed, "of weights, input, target and directions"),
         {"vs", ARGUMENT_TEXT, &o.rival, 0, 0, "RIVAL",
          "best, default (cuSPARSE's), dense, none, or an SpMM as roma", NULL},
         {"runs", ARGUMENT_WHOLE, &o.runs, 3, 10000, "N", "timed steps", NULL},
-        {"check-only", ARGUMENT_FLAG, &o.check_only, 0, 0, NULL,
-         "check the gradient more closely, train and time nothing", NULL},
-        {"csv", ARGUMENT_TEXT, &o.csv_path, 0, 0, "FILE",
-         "write a row a network as CSV (- for standard output)", NULL},
-        {"data-dir", ARGUMENT_TEXT, &data_dir, 0, 0, "DIR",
-         "look for datasets here before $SPMM_DATA_DIR", NULL},
-        {"device", ARGUMENT_WHOLE, &o.device, 0, 1023, "I", "use GPU number I", NULL},
-        {"help", ARGUMENT_FLAG, &help, 0, 0, NULL, "show this text", NULL},
+        ARGUMENT_CHECK_ONLY(&o.check_only,
+                            "check the gradient more closely, train and time nothing"),
+        ARGUMENT_CSV(&o.csv_path, "write a row a network as CSV"),
+        ARGUMENT_DATA_DIR(&data_dir),
+        ARGUMENT_DEVICE(&o.device),
+        ARGUMENT_HELP(&help),
     };
     const int count = sizeof table / sizeof *table;
     enum status status = arguments_read(argc, argv, table, count, &spec, &error);
     if (status == STATUS_OK && help) {
         print_help(argv[0], table, count);
-        return output_flush(&error);
+        return output_end("rnn", status, &error);
     }
     p.seed = o.seed = (uint64_t)seed;
     if (status == STATUS_OK) status = contest_check_options(&rnn_kind, &o, &error);
@@ -83,11 +80,7 @@ int main(int argc, char **argv)
         print_heading(&p, &device);
         status = contest_run(&rnn_kind, &p, &o, &device, &error);
     }
-    if (status == STATUS_OK) status = output_flush(&error);
-    if (status != STATUS_OK) {
-        fflush(stdout);
-        fprintf(stderr, "rnn: %s\n", error.text);
-    }
+    status = output_end("rnn", status, &error);
     recurrent_close(&p.r);
     return status;
 }

@@ -1,9 +1,6 @@
 #include "parts.h"
 
 #include "device/cuda_try.h"
-#include "harness/timing.h"
-
-#include <stdlib.h>
 
 static const char *const NAMES[NUM_PARTS] = {
     [PART_INPUT] = "input", [PART_NORM] = "norm",           [PART_QKV] = "qkv",
@@ -61,41 +58,4 @@ cudaError_t stopwatch_read(stopwatch *w, double *ms)
         ms[w->part[i]] += passed;
     }
     return cudaSuccess;
-}
-
-/* ---- whole passes ------------------------------------------------------------------------------ */
-
-enum { WARM_UPS = 2 };
-
-static cudaError_t take(cudaError_t (*work)(void *arg), void *arg, int runs, cudaEvent_t begin,
-                        cudaEvent_t end, double *sample)
-{
-    for (int i = -WARM_UPS; i < runs; i++) {
-        float passed;
-        CUDA_TRY(cudaEventRecord(begin, NULL));
-        CUDA_TRY(work(arg));
-        CUDA_TRY(cudaEventRecord(end, NULL));
-        CUDA_TRY(cudaEventSynchronize(end));
-        CUDA_TRY(cudaEventElapsedTime(&passed, begin, end));
-        if (i >= 0) sample[i] = passed;
-    }
-    return cudaSuccess;
-}
-
-cudaError_t measure(cudaError_t (*work)(void *arg), void *arg, int runs, spread *result)
-{
-    cudaEvent_t begin = NULL, end = NULL;
-    double *sample = malloc((size_t)runs * sizeof *sample);
-    cudaError_t error = sample ? cudaSuccess : cudaErrorMemoryAllocation;
-    if (error == cudaSuccess) error = cudaEventCreate(&begin);
-    if (error == cudaSuccess) error = cudaEventCreate(&end);
-    if (error == cudaSuccess) error = take(work, arg, runs, begin, end, sample);
-    if (error == cudaSuccess) {
-        result->median_ms = timing_median(sample, runs); /* which sorts */
-        result->iqr_ms = timing_iqr(sample, runs);
-    }
-    if (begin) cudaEventDestroy(begin);
-    if (end) cudaEventDestroy(end);
-    free(sample);
-    return error;
 }

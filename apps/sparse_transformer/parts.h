@@ -4,6 +4,8 @@
 #ifndef SPARSE_TRANSFORMER_PARTS_H
 #define SPARSE_TRANSFORMER_PARTS_H
 
+#include "harness/timing.h"
+
 #include <cuda_runtime_api.h>
 
 enum part {
@@ -52,10 +54,7 @@ cudaError_t stopwatch_start(stopwatch *w);
 /* Waits for the pass and adds the milliseconds of its parts to ms[NUM_PARTS]. */
 cudaError_t stopwatch_read(stopwatch *w, double *ms);
 
-/* Median and distance of quartiles of `runs` calls of work(arg), each between two events, after two that warm up. */
-typedef struct spread {
-    double median_ms, iqr_ms;
-} spread;
-cudaError_t measure(cudaError_t (*work)(void *arg), void *arg, int runs, spread *result);
+/* Passes ahead of those that are timed. */
+enum { WARM_UPS = 2 };
 
 #endif

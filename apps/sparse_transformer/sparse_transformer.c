@@ -53,9 +53,10 @@ static double tokens_per_second(const program *p, const result *r)
 
 /* ---- a variant --------------------------------------------------------------------------------- */
 
-static cudaError_t pass(void *arg)
+static enum status pass(void *arg, error_text *error)
 {
-    return model_pass(arg, NULL);
+    const cudaError_t e = model_pass(arg, NULL);
+    return e == cudaSuccess ? STATUS_OK : device_fail(e, "timing passes", error);
 }
 
 enum { PASSES_OF_PARTS = 5 };
@@ -101,8 +102,9 @@ static enum status use(const program *p, model *m, const csr_matrix *pattern, re
         r->worst = r->v.worst[i] > r->worst ? r->v.worst[i] : r->worst;
     if (status == STATUS_OK) status = check_pass(m, &r->error);
     if (status != STATUS_OK || p->o.check_only || !device_keeps_time()) return status;
-    cudaError_t e = measure(pass, m, p->o.runs, &r->time);
-    if (e == cudaSuccess) e = time_parts(m, r->part_ms);
+    status = time_work(pass, m, NULL, WARM_UPS, p->o.runs, &r->time, &r->error);
+    if (status != STATUS_OK) return status;
+    const cudaError_t e = time_parts(m, r->part_ms);
     return e == cudaSuccess ? STATUS_OK : device_fail(e, "timing passes", &r->error);
 }
 
@@ -281,24 +283,12 @@ static void write_row(FILE *out, const program *p, const result *r)
     fputc('\n', out);
 }
 
-static void write_all(FILE *out, const program *p)
+static void write_all(FILE *out, const void *arg)
 {
+    const program *p = arg;
     write_header(out);
     for (int i = 0; i < p->count; i++)
         write_row(out, p, &p->results[i]);
-}
-
-static enum status write_rows(const program *p, error_text *error)
-{
-    output_file file;
-    if (!strcmp(p->o.csv, "-")) {
-        write_all(stdout, p);
-        return STATUS_OK;
-    }
-    const enum status status = output_open(&file, p->o.csv, error);
-    if (status != STATUS_OK) return status;
-    write_all(file.stream, p);
-    return output_close(&file, error);
 }
 
 /* ---- the program ------------------------------------------------------------------------------- */
@@ -337,14 +327,14 @@ static enum status run_model(program *p, error_text *error)
         const enum status of_variant = run_variant(p, dense);
         const result *r = &p->results[p->count - 1];
         print_check(r);
-        if (of_variant == STATUS_OK || status != STATUS_OK) continue;
+        if (!is_graver(of_variant, status)) continue;
         *error = r->error;
         status = of_variant;
     }
     print_passes(p);
     print_parts(p);
     error_text other;
-    const enum status saved = p->o.csv ? write_rows(p, &other) : STATUS_OK;
+    const enum status saved = output_write(p->o.csv, write_all, p, &other);
     if (status != STATUS_OK || saved == STATUS_OK) return status;
     *error = other;
     return saved;
@@ -370,13 +360,9 @@ static enum status run(program *p, int argc, char **argv, error_text *error)
 int main(int argc, char **argv)
 {
     program *p = calloc(1, sizeof *p);
-    error_text error = {"no memory"}, lost;
+    error_text error = {"no memory"};
     enum status status = p ? run(p, argc, argv, &error) : STATUS_MEMORY;
-    if (status == STATUS_OK)
-        status = output_flush(&error);
-    else
-        output_flush(&lost);
-    if (status != STATUS_OK) fprintf(stderr, "sparse_transformer: %s\n", error.text);
+    status = output_end("sparse_transformer", status, &error);
     if (p) dataset_close(&p->data);
     free(p);
     return status;

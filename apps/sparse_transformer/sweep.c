@@ -181,10 +181,11 @@ typedef struct job {
     const attend *attention;
 } job;
 
-static cudaError_t run_job(void *arg)
+static enum status run_job(void *arg, error_text *error)
 {
     const job *j = arg;
-    return attend_run(j->attention, j->b->cublas, j->b->d_qkv, j->b->d_O, NULL);
+    const cudaError_t e = attend_run(j->attention, j->b->cublas, j->b->d_qkv, j->b->d_O, NULL);
+    return e == cudaSuccess ? STATUS_OK : device_fail(e, "running attention", error);
 }
 
 static enum status check(bench *b, const csr_matrix *pattern, double *worst, error_text *error)
@@ -204,13 +205,12 @@ static enum status try_open(bench *b, const attend *a, const csr_matrix *pattern
                             double *worst, error_text *error)
 {
     job j = {b, a};
-    cudaError_t e = cudaMemset(b->d_O, 0xff, apart(b) * sizeof(float));
-    if (e == cudaSuccess) e = run_job(&j);
+    const cudaError_t e = cudaMemset(b->d_O, 0xff, apart(b) * sizeof(float));
     if (e != cudaSuccess) return device_fail(e, "running attention", error);
-    enum status status = check(b, pattern, worst, error);
+    enum status status = run_job(&j, error);
+    if (status == STATUS_OK) status = check(b, pattern, worst, error);
     if (status != STATUS_OK || b->o->check_only || !device_keeps_time()) return status;
-    e = measure(run_job, &j, b->o->runs, time);
-    return e == cudaSuccess ? STATUS_OK : device_fail(e, "timing attention", error);
+    return time_work(run_job, &j, NULL, WARM_UPS, b->o->runs, time, error);
 }
 
 /* Attention on one mask, or on all pairs: its row, and its time. */

@@ -2,6 +2,7 @@
 
 #include "device/cuda_try.h"
 #include "exchange/exchange.h"
+#include "harness/device.h"
 #include "harness/device_tools.h"
 
 #include <stdlib.h>
@@ -185,4 +186,48 @@ cudaError_t time_runs(const operation *op, void *instance, void *const *d_output
     stopwatch_destroy(&w);
     free(sample);
     return error;
+}
+
+/* ---- work of programs -------------------------------------------------------------------------- */
+
+static enum status take_runs(enum status (*work)(void *arg, error_text *error), void *arg,
+                             const stopwatch *w, int warm_ups, int runs, double *sample,
+                             error_text *error)
+{
+    for (int i = -warm_ups; i < runs; i++) {
+        float passed;
+        cudaError_t cuda = cudaEventRecord(w->start, w->stream);
+        if (cuda == cudaSuccess) {
+            const enum status status = work(arg, error);
+            if (status != STATUS_OK) return status;
+            cuda = cudaEventRecord(w->stop, w->stream);
+        }
+        if (cuda == cudaSuccess) cuda = cudaEventSynchronize(w->stop);
+        if (cuda == cudaSuccess) cuda = cudaEventElapsedTime(&passed, w->start, w->stop);
+        if (cuda != cudaSuccess) return device_fail(cuda, "timing", error);
+        if (i >= 0) sample[i] = passed;
+    }
+    return STATUS_OK;
+}
+
+enum status time_work(enum status (*work)(void *arg, error_text *error), void *arg,
+                      cudaStream_t stream, int warm_ups, int runs, spread *result,
+                      error_text *error)
+{
+    stopwatch w = {.stream = stream};
+    double *sample = malloc((size_t)runs * sizeof *sample);
+    if (!sample) return fail(error, STATUS_MEMORY, "no memory for %d times", runs);
+    cudaError_t cuda = cudaEventCreate(&w.start);
+    if (cuda == cudaSuccess) cuda = cudaEventCreate(&w.stop);
+    enum status status = cuda == cudaSuccess
+                             ? take_runs(work, arg, &w, warm_ups, runs, sample, error)
+                             : device_fail(cuda, "timing", error);
+    if (status == STATUS_OK) {
+        result->median_ms = timing_median(sample, runs); /* which sorts */
+        result->iqr_ms = timing_iqr(sample, runs);
+    }
+    w.stream = NULL; /* the caller's */
+    stopwatch_destroy(&w);
+    free(sample);
+    return status;
 }

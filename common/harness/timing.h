@@ -34,4 +34,15 @@ double timing_iqr(const double *sorted, int n);
 cudaError_t time_runs(const operation *op, void *instance, void *const *d_outputs, const options *o,
                       size_t l2_bytes, timing *result);
 
+/* Median of the times of runs, and the distance between their quartiles. */
+typedef struct spread {
+    double median_ms, iqr_ms;
+} spread;
+
+/* Times work(arg), which enqueues on `stream`, between two events: `warm_ups` runs that do not count, then `runs` of them,
+ * at least one. For work of many kernels, in programs: nothing hides the time from the event to the first launch. */
+enum status time_work(enum status (*work)(void *arg, error_text *error), void *arg,
+                      cudaStream_t stream, int warm_ups, int runs, spread *result,
+                      error_text *error);
+
 #endif

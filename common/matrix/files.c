@@ -67,6 +67,31 @@ enum status output_flush(error_text *error)
     return fail(error, STATUS_RUNTIME, "standard output: cannot write: %s", strerror(errno));
 }
 
+enum status output_end(const char *program, enum status status, error_text *error)
+{
+    if (status == STATUS_OK)
+        status = output_flush(error);
+    else
+        fflush(stdout);
+    if (status != STATUS_OK) fprintf(stderr, "%s: %s\n", program, error->text);
+    return status;
+}
+
+enum status output_write(const char *path, void (*write)(FILE *out, const void *arg),
+                         const void *arg, error_text *error)
+{
+    output_file file;
+    if (!path) return STATUS_OK;
+    if (!strcmp(path, "-")) {
+        write(stdout, arg);
+        return output_flush(error);
+    }
+    const enum status status = output_open(&file, path, error);
+    if (status != STATUS_OK) return status;
+    write(file.stream, arg);
+    return output_close(&file, error);
+}
+
 bool output_is_stream(const char *path)
 {
     struct stat info;

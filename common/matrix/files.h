@@ -27,8 +27,16 @@ enum status output_close(output_file *f, error_text *error);
 /* Gives up: removes the temporary file. */
 void output_discard(output_file *f);
 
+/* Lets write(out, arg) fill the file at `path`; "-" is standard output, which is flushed; NULL: nothing is written. */
+enum status output_write(const char *path, void (*write)(FILE *out, const void *arg),
+                         const void *arg, error_text *error);
+
 /* Flushes standard output. A failure is reported once, by the call that finds it. */
 enum status output_flush(error_text *error);
+
+/* Ends a program: flushes standard output, then says on standard error in one line what failed, if anything did.
+ * Returns the status that main returns. */
+enum status output_end(const char *program, enum status status, error_text *error);
 
 /* Whether `path` exists and is no regular file: what was written there cannot be replaced. */
 bool output_is_stream(const char *path);

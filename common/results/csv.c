@@ -1,5 +1,6 @@
 #include "results/csv.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -49,4 +50,16 @@ void csv_text(FILE *out, const char *text)
         putc(*text, out);
     }
     putc('"', out);
+}
+
+void csv_add_text(FILE *out, const char *text)
+{
+    putc(',', out);
+    csv_text(out, text);
+}
+
+void csv_add_number(FILE *out, double value)
+{
+    putc(',', out);
+    if (!isnan(value)) fprintf(out, "%.7g", value);
 }

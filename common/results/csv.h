@@ -27,4 +27,8 @@ const char *csv_cell(const csv_line *header, const csv_line *r, const char *name
 /* Writes one cell: quoted where it holds a comma, a quote or a line break, quotes doubled. */
 void csv_text(FILE *out, const char *text);
 
+/* Write a comma and one cell: a text, or a number of 7 digits, of which NAN leaves the cell empty. */
+void csv_add_text(FILE *out, const char *text);
+void csv_add_number(FILE *out, double value);
+
 #endif

@@ -1,5 +1,6 @@
 #include "results/row.h"
 
+#include "harness/provenance.h"
 #include "matrix/files.h"
 #include "results/csv.h"
 #include "results/json.h"
@@ -228,6 +229,15 @@ enum status rows_may_replace(const char *path, error_text *error)
     return fail(error, STATUS_USAGE,
                 "%s is there and holds no rows of this suite: remove it, or choose another name",
                 path);
+}
+
+void row_add_machine(FILE *out, const device_info *device)
+{
+    csv_add_text(out, device_backend());
+    csv_add_text(out, device->name);
+    csv_add_text(out, device->driver);
+    csv_add_text(out, device->toolkit);
+    csv_add_text(out, provenance_commit());
 }
 
 enum status rows_check(const char *path, error_text *error)

@@ -4,6 +4,7 @@
 #ifndef RESULTS_ROW_H
 #define RESULTS_ROW_H
 
+#include "harness/device.h"
 #include "harness/inspect.h"
 
 #include <stdbool.h>
@@ -76,6 +77,15 @@ typedef struct row_list {
 /* The word of a row's status column: ok, wrong, oom, skip or error. */
 const char *row_status(enum status status);
 
+/* Whether a failure decides how a program ends that runs several networks, after the status `before`: the first one does,
+ * but what is missing or does not fit hides no wrong result. */
+static inline bool is_graver(enum status next, enum status before)
+{
+    if (next == STATUS_OK || before == STATUS_OK) return next != STATUS_OK;
+    const bool untaken = before == STATUS_MEMORY || before == STATUS_SKIPPED;
+    return untaken && next != STATUS_MEMORY && next != STATUS_SKIPPED;
+}
+
 enum status row_list_add(row_list *list, const row *rows, size_t count, error_text *error);
 void row_list_free(row_list *list);
 
@@ -83,6 +93,9 @@ void row_list_free(row_list *list);
  * names may hold any) become U+FFFD. */
 void rows_write_csv(FILE *out, const row *rows, size_t count);
 void rows_write_json(FILE *out, const row *rows, size_t count);
+
+/* Writes the last cells of an app's rows, a comma before each: backend, device, driver, toolkit, commit. */
+void row_add_machine(FILE *out, const device_info *device);
 
 /* Whether rows may be written to `path`: STATUS_USAGE if they would replace something else, a dataset
  * for example. Both formats begin with the word "schema". */

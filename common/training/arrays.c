@@ -30,3 +30,16 @@ void arrays_free(device_arrays *own)
     free(own->at);
     *own = (device_arrays){0};
 }
+
+enum status array_sum(const float *d_array, int count, double *sum, error_text *error)
+{
+    float *each = malloc(count * sizeof *each);
+    if (!each) return fail(error, STATUS_MEMORY, "no memory for a sum");
+    const cudaError_t cuda =
+        cudaMemcpy(each, d_array, count * sizeof *each, cudaMemcpyDeviceToHost);
+    *sum = 0;
+    for (int i = 0; i < count && cuda == cudaSuccess; i++)
+        *sum += each[i];
+    free(each);
+    return cuda == cudaSuccess ? STATUS_OK : device_fail(cuda, "fetching a sum", error);
+}

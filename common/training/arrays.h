@@ -24,4 +24,7 @@ enum status arrays_upload(device_arrays *own, void *array, const void *from, siz
 
 void arrays_free(device_arrays *own);
 
+/* Adds up `count` floats of the device, on the host and in fp64. */
+enum status array_sum(const float *d_array, int count, double *sum, error_text *error);
+
 #endif

@@ -1,6 +1,5 @@
 #include "training/contest.h"
 
-#include "harness/provenance.h"
 #include "harness/timing.h"
 #include "matrix/files.h"
 #include "results/csv.h"
@@ -36,11 +35,11 @@ typedef struct contest {
 
 /* ---- one network ------------------------------------------------------------------------------- */
 
-/* A step that is timed, whole or in part. */
-typedef struct timed_work {
-    enum status (*run)(const contest *c, void *net, error_text *error);
-    double median_ms, iqr_ms;
-} timed_work;
+/* A network whose steps are timed, whole or in part. */
+typedef struct timed_net {
+    const trained_kind *kind;
+    void *net;
+} timed_net;
 
 static int num_parts(const contest *c)
 {
@@ -50,55 +49,35 @@ static int num_parts(const contest *c)
     return count;
 }
 
-static enum status whole_step(const contest *c, void *net, error_text *error)
+static enum status whole_step(void *arg, error_text *error)
 {
-    return c->kind->step(net, NULL, error);
+    const timed_net *t = arg;
+    return t->kind->step(t->net, NULL, error);
 }
 
-static enum status values_alone(const contest *c, void *net, error_text *error)
+static enum status values_alone(void *arg, error_text *error)
 {
+    const timed_net *t = arg;
     int times;
-    if (!c->kind->turned_layer) return fail(error, STATUS_SKIPPED, "a step moves no values");
-    linear *layer = c->kind->turned_layer(net, &times);
+    if (!t->kind->turned_layer) return fail(error, STATUS_SKIPPED, "a step moves no values");
+    linear *layer = t->kind->turned_layer(t->net, &times);
     for (int i = 0; i < times; i++)
         TRY(linear_move_values(layer, error));
     return STATUS_OK;
 }
 
-static enum status time_work(const contest *c, void *net, timed_work *w, double *ms,
-                             error_text *error)
-{
-    const int runs = c->o->runs;
-    cudaEvent_t begin, end;
-    TRY_CUDA(cudaEventCreate(&begin));
-    TRY_CUDA(cudaEventCreate(&end));
-    for (int run = -WARM_STEPS; run < runs; run++) {
-        float took;
-        TRY_CUDA(cudaEventRecord(begin, NULL));
-        TRY(w->run(c, net, error));
-        TRY_CUDA(cudaEventRecord(end, NULL));
-        TRY_CUDA(cudaEventSynchronize(end));
-        TRY_CUDA(cudaEventElapsedTime(&took, begin, end));
-        if (run >= 0) ms[run] = took;
-    }
-    TRY_CUDA(cudaEventDestroy(begin));
-    TRY_CUDA(cudaEventDestroy(end));
-    w->median_ms = timing_median(ms, runs); /* which sorts */
-    w->iqr_ms = timing_iqr(ms, runs);
-    return STATUS_OK;
-}
-
 /* Times whole steps; and the values' way to the transpose alone, of networks that have one. */
-static enum status time_steps(const contest *c, void *net, double *ms, result *r, error_text *error)
+static enum status time_steps(const contest *c, void *net, result *r, error_text *error)
 {
-    timed_work step = {.run = whole_step}, move = {.run = values_alone};
-    TRY(time_work(c, net, &step, ms, error));
+    timed_net t = {c->kind, net};
+    spread step, move;
+    TRY(time_work(whole_step, &t, NULL, WARM_STEPS, c->o->runs, &step, error));
     r->step_ms = step.median_ms;
     r->iqr_ms = step.iqr_ms;
-    const enum status moved = values_alone(c, net, error);
+    const enum status moved = values_alone(&t, error);
     if (moved == STATUS_SKIPPED) return STATUS_OK;
     TRY(moved);
-    TRY(time_work(c, net, &move, ms, error));
+    TRY(time_work(values_alone, &t, NULL, WARM_STEPS, c->o->runs, &move, error));
     r->move_ms = move.median_ms;
     return STATUS_OK;
 }
@@ -120,15 +99,12 @@ static enum status time_parts(const contest *c, void *net, parts *p, result *r, 
 
 static enum status time_network(const contest *c, void *net, result *r, error_text *error)
 {
-    double *ms = malloc(c->o->runs * sizeof *ms);
     parts *p = calloc(1, sizeof *p);
-    enum status status =
-        ms && p ? STATUS_OK : fail(error, STATUS_MEMORY, "no memory for the times of steps");
-    if (status == STATUS_OK) status = time_steps(c, net, ms, r, error);
+    if (!p) return fail(error, STATUS_MEMORY, "no memory for the times of parts");
+    enum status status = time_steps(c, net, r, error);
     if (status == STATUS_OK) status = time_parts(c, net, p, r, error);
-    if (p) parts_free(p);
+    parts_free(p);
     free(p);
-    free(ms);
     return status;
 }
 
@@ -391,20 +367,9 @@ static void print_table(const contest *c)
         printf("the dense step over the suite's: %.2f\n", best_of(c, true) / own->step_ms);
 }
 
-static void print_cell(FILE *out, double value)
+static void write_rows(FILE *out, const void *arg)
 {
-    fputc(',', out);
-    if (!isnan(value)) fprintf(out, "%.7g", value);
-}
-
-static void print_text_cell(FILE *out, const char *text)
-{
-    fputc(',', out);
-    csv_text(out, text);
-}
-
-static void write_rows(const contest *c, FILE *out)
-{
+    const contest *c = arg;
     fprintf(out,
             "schema,app,network,kernels,%s,seed,status,of_bound,step_ms,iqr_ms,device_bytes,runs",
             c->kind->columns);
@@ -418,46 +383,29 @@ static void write_rows(const contest *c, FILE *out)
         const outcome *t = &r->outcome;
         const bool timed = t->changes && device_keeps_time();
         fprintf(out, "1,%s", c->kind->app);
-        print_text_cell(out, r->name);
-        print_text_cell(out, r->kernels);
+        csv_add_text(out, r->name);
+        csv_add_text(out, r->kernels);
         fputc(',', out);
         c->kind->write_columns(c->context, out);
         fprintf(out, ",%llu,%s", (unsigned long long)c->o->seed, row_status(r->status));
-        print_cell(out, r->verdict.worst);
-        print_cell(out, r->step_ms);
-        print_cell(out, r->iqr_ms);
-        print_cell(out, r->bytes);
+        csv_add_number(out, r->verdict.worst);
+        csv_add_number(out, r->step_ms);
+        csv_add_number(out, r->iqr_ms);
+        csv_add_number(out, r->bytes);
         fprintf(out, ",%d", isnan(r->step_ms) ? 0 : c->o->runs);
         for (int part = 0; part < num_parts(c); part++)
-            print_cell(out, r->part_ms[part]);
-        print_cell(out, r->move_ms);
-        print_cell(out, t->first_loss);
-        print_cell(out, t->last_loss);
-        print_cell(out, t->held_out);
+            csv_add_number(out, r->part_ms[part]);
+        csv_add_number(out, r->move_ms);
+        csv_add_number(out, t->first_loss);
+        csv_add_number(out, t->last_loss);
+        csv_add_number(out, t->held_out);
         fprintf(out, ",%d", t->changes);
-        print_cell(out, timed ? t->select_ms : NAN);
-        print_cell(out, timed ? t->cost.upload_ms : NAN);
-        print_cell(out, timed ? t->cost.plans_ms : NAN);
-        print_text_cell(out, device_backend());
-        print_text_cell(out, c->device->name);
-        print_text_cell(out, c->device->driver);
-        print_text_cell(out, c->device->toolkit);
-        print_text_cell(out, provenance_commit());
+        csv_add_number(out, timed ? t->select_ms : NAN);
+        csv_add_number(out, timed ? t->cost.upload_ms : NAN);
+        csv_add_number(out, timed ? t->cost.plans_ms : NAN);
+        row_add_machine(out, c->device);
         fputc('\n', out);
     }
-}
-
-static enum status write_csv(const contest *c, error_text *error)
-{
-    output_file file;
-    if (!c->o->csv_path) return STATUS_OK;
-    if (!strcmp(c->o->csv_path, "-")) {
-        write_rows(c, stdout);
-        return STATUS_OK;
-    }
-    TRY(output_open(&file, c->o->csv_path, error));
-    write_rows(c, file.stream);
-    return output_close(&file, error);
 }
 
 enum status contest_run(const trained_kind *kind, const void *context, const contest_options *o,
@@ -473,7 +421,7 @@ enum status contest_run(const trained_kind *kind, const void *context, const con
                              : fail(error, STATUS_RUNTIME, "cublasCreate failed");
     if (status == STATUS_OK) status = run_rivals(c, error);
     if (c->num_results) print_table(c);
-    const enum status written = write_csv(c, &of_csv);
+    const enum status written = output_write(o->csv_path, write_rows, c, &of_csv);
     if (status == STATUS_OK && written != STATUS_OK) {
         *error = of_csv;
         status = written;

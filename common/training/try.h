@@ -34,13 +34,4 @@ static inline enum status plan_fail(enum sparse_status status, error_text *error
                 "%s", sparse_error_text());
 }
 
-/* Whether a failure decides how a program ends that runs several networks, after the status `before`: the first one does,
- * but what is missing or does not fit hides no wrong result. */
-static inline bool is_graver(enum status next, enum status before)
-{
-    if (next == STATUS_OK || before == STATUS_OK) return next != STATUS_OK;
-    const bool untaken = before == STATUS_MEMORY || before == STATUS_SKIPPED;
-    return untaken && next != STATUS_MEMORY && next != STATUS_SKIPPED;
-}
-
 #endif

@@ -490,6 +490,44 @@ static int open_device(void **state)
     return -1;
 }
 
+/* ---- work of programs ---------------------------------------------------------------------------- */
+
+/* Work that counts its calls; the call after `before_failure` others fails. */
+typedef struct counted {
+    int calls, before_failure;
+    double ms;
+} counted;
+
+static enum status count_call(void *arg, error_text *error)
+{
+    counted *c = arg;
+    if (c->calls == c->before_failure) return (fail)(error, STATUS_WRONG, "call %d", c->calls);
+    c->calls++;
+    return device_spin(1e3 * c->ms, NULL) == cudaSuccess ? STATUS_OK : STATUS_RUNTIME;
+}
+
+static void work_is_timed_after_warm_ups(void **state)
+{
+    (void)state;
+    counted c = {.before_failure = -1, .ms = 2};
+    spread time = {NAN, NAN};
+    error_text error;
+    assert_int_equal(time_work(count_call, &c, NULL, 3, 5, &time, &error), STATUS_OK);
+    assert_int_equal(c.calls, 8);
+    assert_true(time.median_ms > 1.5 && time.iqr_ms >= 0);
+}
+
+static void work_that_fails_has_no_time(void **state)
+{
+    (void)state;
+    counted c = {.before_failure = 4};
+    spread time = {NAN, NAN};
+    error_text error;
+    assert_int_equal(time_work(count_call, &c, NULL, 3, 5, &time, &error), STATUS_WRONG);
+    assert_string_equal(error.text, "call 4");
+    assert_true(isnan(time.median_ms) && isnan(time.iqr_ms));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -512,6 +550,8 @@ int main(void)
         cmocka_unit_test(error_in_a_batch),
         cmocka_unit_test(error_left_behind),
         cmocka_unit_test(no_room_to_flush),
+        cmocka_unit_test(work_is_timed_after_warm_ups),
+        cmocka_unit_test(work_that_fails_has_no_time),
     };
     return cmocka_run_group_tests_name("timing", tests, open_device, NULL);
 }
