@@ -3,23 +3,14 @@
  * what is not finite, mistakes, and costs.
  */
 #include "fixture.h"
+#include "generated.h"
 
 #include "matrix/block_layout.h"
-#include "matrix/generate.h"
 #include "ops/block_importance.h"
 #include "real_problem.h"
 
 enum { X, DY, W, OLD };
 enum { IMPORTANCE, NORM };
-
-static csr_matrix layout_named(const char *spec)
-{
-    csr_matrix A;
-    char source[512];
-    error_text error;
-    if (generate(spec, &A, source, sizeof source, &error) != STATUS_OK) fail_msg("%s", error.text);
-    return A;
-}
 
 static void create(problem *p, enum precision precision, const csr_matrix *A, int N,
                    const int *knobs, bool whole)
@@ -103,7 +94,7 @@ static void assert_importance(const csr_matrix *A, enum precision precision, con
 static void importance_is_a_sum_over_tokens_of_pairs(void **state)
 {
     (void)state;
-    csr_matrix A = layout_named("blocks:in=64,out=72,block=8,density=0.4,seed=2");
+    csr_matrix A = made("blocks:in=64,out=72,block=8,density=0.4,seed=2");
     for (uint64_t turn = 0; turn < 8 * 2 * 3 * 2; turn += 5)
         for (int precision = 0; precision < NUM_PRECISIONS; precision++) {
             problem p = {.operation = &block_importance_operation};
@@ -120,7 +111,7 @@ static void norms_are_of_the_blocks_that_exist(void **state)
 {
     (void)state;
     enum { B = 16 };
-    csr_matrix A = layout_named("blocks:in=128,out=64,block=16,density=0.7");
+    csr_matrix A = made("blocks:in=128,out=64,block=16,density=0.7");
     for (int norm = 0; norm < 2; norm++)
         for (int whole = 0; whole < 2; whole++) {
             problem p;
@@ -154,7 +145,7 @@ static void norms_are_of_the_blocks_that_exist(void **state)
 static void whole_groups_tell_the_norms_apart(void **state)
 {
     (void)state;
-    csr_matrix A = layout_named("blocks:in=1024,block=8,density=0.5");
+    csr_matrix A = made("blocks:in=1024,block=8,density=0.5");
     int seen[9] = {0}, other = 0;
     problem p;
     create(&p, PRECISION_FP32, &A, 1, (int[MAX_KNOBS]){0, 1, IMPORTANCE_L2, 1, 0}, true);
@@ -199,7 +190,7 @@ static void sums_of_whole_numbers_stay_exact(void **state)
 static void mistakes_are_named(void **state)
 {
     (void)state;
-    csr_matrix A = layout_named("blocks:in=16,out=24,block=8,density=1");
+    csr_matrix A = made("blocks:in=16,out=24,block=8,density=1");
     problem p;
     char text[128];
     double want[3], bound[3];
@@ -231,7 +222,7 @@ static void mistakes_are_named(void **state)
 static void costs_are_those_of_all_blocks(void **state)
 {
     (void)state;
-    csr_matrix A = layout_named("blocks:in=5120,out=2560,block=64,density=0.25");
+    csr_matrix A = made("blocks:in=5120,out=2560,block=64,density=0.25");
     problem p = {.operation = &block_importance_operation,
                  .A = &A,
                  .width = 512,
@@ -254,7 +245,7 @@ static void costs_are_those_of_all_blocks(void **state)
 static void needs_are_those_of_finite_lines(void **state)
 {
     (void)state;
-    csr_matrix A = layout_named("blocks:in=128,out=64,block=8,density=1");
+    csr_matrix A = made("blocks:in=128,out=64,block=8,density=1");
     problem p;
     create(&p, PRECISION_BF16, &A, 3, (int[MAX_KNOBS]){0, 2, 0, 1, 1}, false);
     assert_int_equal(p.operation->needs(&p, X, false), 2 * 14 * 8 * 6);

@@ -2,22 +2,13 @@
  * test_block_layout.c - layouts of blocks: their numbers, the generator, the look-up tables.
  */
 #include "fixture.h"
+#include "generated.h"
 
 #include "formats/block_lut.h"
 #include "formats/block_walk.h"
 #include "matrix/block_layout.h"
 #include "matrix/generate.h"
 #include "random_matrix.h"
-
-static csr_matrix made(const char *spec)
-{
-    csr_matrix A;
-    char source[512];
-    error_text error = {""};
-    if (generate(spec, &A, source, sizeof source, &error) != STATUS_OK) fail_msg("%s", error.text);
-    if (csr_validate(&A, spec, &error) != STATUS_OK) fail_msg("%s", error.text);
-    return A;
-}
 
 static block_layout layout_of(const csr_matrix *A)
 {

@@ -3,21 +3,12 @@
  * and what problems are made of.
  */
 #include "fixture.h"
+#include "generated.h"
 
 #include "matrix/block_layout.h"
-#include "matrix/generate.h"
 #include "ops/bsmm.h"
 #include "ops/bsmm_update.h"
 #include "real_problem.h"
-
-static csr_matrix layout_named(const char *spec)
-{
-    csr_matrix A;
-    char source[512];
-    error_text error;
-    if (generate(spec, &A, source, sizeof source, &error) != STATUS_OK) fail_msg("%s", error.text);
-    return A;
-}
 
 static void create(problem *p, const operation *op, enum precision precision, const csr_matrix *A,
                    int N, const int *knobs)
@@ -103,7 +94,7 @@ static void assert_product(const csr_matrix *A, enum precision precision, const 
 static void products_are_those_of_dense_weights(void **state)
 {
     (void)state;
-    csr_matrix A = layout_named("blocks:in=56,out=40,block=8,density=0.4,seed=2");
+    csr_matrix A = made("blocks:in=56,out=40,block=8,density=0.4,seed=2");
     for (int pass = 0; pass < 2; pass++)
         for (int gates = 0; gates < 2; gates++)
             for (int precision = 0; precision < NUM_PRECISIONS; precision++)
@@ -117,7 +108,7 @@ static void products_are_those_of_dense_weights(void **state)
 static void whose_block_counts(void **state)
 {
     (void)state;
-    csr_matrix A = layout_named("blocks:in=64,block=16,density=1");
+    csr_matrix A = made("blocks:in=64,block=16,density=1");
     problem p;
     char text[96];
     create(&p, &bsmm_operation, PRECISION_FP32, &A, 3, (int[MAX_KNOBS]){0});
@@ -142,7 +133,7 @@ static void whose_block_counts(void **state)
 static void unread_inputs_are_not_numbers(void **state)
 {
     (void)state;
-    csr_matrix A = layout_named("blocks:in=96,out=64,block=8,density=0.1,seed=3");
+    csr_matrix A = made("blocks:in=96,out=64,block=8,density=0.1,seed=3");
     problem p;
     block_layout l;
     error_text error;
@@ -202,7 +193,7 @@ static void too_many_weights(void **state)
     assert_problem_refused(&bsmm_operation, PRECISION_FP32, &A, 1, STATUS_MEMORY,
                            "134217727 blocks of 32 features are more than an int counts");
     free(A.row_ptr);
-    A = layout_named("blocks:in=65536,density=1");
+    A = made("blocks:in=65536,density=1");
     assert_problem_refused(&bsmm_operation, PRECISION_FP32, &A, 1, STATUS_MEMORY,
                            "4194304 blocks of 32 x 32 are more weights than 2^31");
     csr_free(&A);
@@ -211,7 +202,7 @@ static void too_many_weights(void **state)
 static void costs_are_those_of_the_blocks(void **state)
 {
     (void)state;
-    csr_matrix A = layout_named("blocks:in=5120,density=0.2562,kind=attach");
+    csr_matrix A = made("blocks:in=5120,density=0.2562,kind=attach");
     problem p = {.operation = &bsmm_operation, .A = &A, .width = 64};
     cost_model model;
     error_text error;
@@ -284,7 +275,7 @@ static void assert_update(const csr_matrix *A, enum precision precision, const i
 static void updates_are_sums_over_pairs(void **state)
 {
     (void)state;
-    csr_matrix A = layout_named("blocks:in=40,out=56,block=8,density=0.4,seed=2");
+    csr_matrix A = made("blocks:in=40,out=56,block=8,density=0.4,seed=2");
     for (uint64_t turn = 0; turn < 8 * 3 * 2 * 3; turn += 7)
         for (int precision = 0; precision < NUM_PRECISIONS; precision++) {
             problem p = {.operation = &bsmm_update_operation};
@@ -300,7 +291,7 @@ static void updates_are_sums_over_pairs(void **state)
 static void mistakes_are_named(void **state)
 {
     (void)state;
-    csr_matrix A = layout_named("blocks:in=16,out=24,block=8,density=1");
+    csr_matrix A = made("blocks:in=16,out=24,block=8,density=1");
     problem p;
     char text[128];
     create(&p, &bsmm_operation, PRECISION_FP32, &A, 2, (int[MAX_KNOBS]){0, 0, 1});

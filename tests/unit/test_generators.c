@@ -2,22 +2,13 @@
  * test_generators.c - rand:, weights: and mask:, from their text to their matrix.
  */
 #include "fixture.h"
+#include "generated.h"
 
 #include "matrix/dataset.h"
 #include "matrix/generate.h"
 #include "matrix/stats.h"
 
 #include <omp.h>
-
-static csr_matrix made(const char *spec)
-{
-    csr_matrix A;
-    char source[512];
-    error_text error = {""};
-    if (generate(spec, &A, source, sizeof source, &error) != STATUS_OK) fail_msg("%s", error.text);
-    if (csr_validate(&A, spec, &error) != STATUS_OK) fail_msg("%s", error.text);
-    return A;
-}
 
 static row_stats stats_of(const csr_matrix *A)
 {

@@ -5,23 +5,14 @@
 #include "apps/sparse_transformer/check.h"
 #include "apps/sparse_transformer/picture.h"
 #include "fixture.h"
+#include "generated.h"
 
-#include "matrix/generate.h"
 #include "results/crossing.h"
 
 enum { ROWS = 40, HEADS = 2, HIDDEN = 16, FILTER = 24, SEED = 3 };
 
 static const model_shape SHAPE = {
     .rows = ROWS, .layers = 1, .heads = HEADS, .hidden = HIDDEN, .filter = FILTER};
-
-static csr_matrix made(const char *spec)
-{
-    csr_matrix A;
-    char source[256];
-    error_text error = {""};
-    if (generate(spec, &A, source, sizeof source, &error) != STATUS_OK) fail_msg("%s", error.text);
-    return A;
-}
 
 static row_stats stats_of(const csr_matrix *A)
 {
