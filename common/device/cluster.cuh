@@ -44,7 +44,8 @@ __device__ __forceinline__ void cluster_sync()
 #endif
 }
 
-/* One arrival at the barrier of block `rank`, which may be the thread's own. */
+/* One arrival at the barrier of block `rank`, which may be the thread's own. It follows what the warp has read. Stores are
+ * not made visible to other blocks, for which all of them would have to reach L2 first: cluster_sync() does that. */
 __device__ __forceinline__ void mbarrier_arrive_in(mbarrier *b, int rank)
 {
 #if !defined(__CUDACC__)
@@ -53,7 +54,7 @@ __device__ __forceinline__ void mbarrier_arrive_in(mbarrier *b, int rank)
     asm volatile("{\n\t"
                  ".reg .b32 there;\n\t"
                  "mapa.shared::cluster.u32 there, %0, %1;\n\t"
-                 "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];\n\t"
+                 "mbarrier.arrive.shared::cluster.b64 _, [there];\n\t"
                  "}" ::"r"(shared_window(b)),
                  "r"(rank)
                  : "memory");
