@@ -43,7 +43,8 @@ static bool lab_is_chosen(const contender *c, int own, const options *o)
 /* The vendor is asked for the precisions that some lab is run in. */
 static bool vendor_is_chosen(const contender *vendor, int own, const options *o)
 {
-    if (o->rivals != RIVALS_BEST && !(o->rivals == RIVALS_DEFAULT && vendor->vendor_default) &&
+    if (o->rivals != RIVALS_BEST && o->rivals != RIVALS_VENDOR &&
+        !(o->rivals == RIVALS_DEFAULT && vendor->vendor_default) &&
         !(o->rivals == RIVALS_DENSE && vendor->dense))
         return false;
     for (const contender *c = contenders(); c; c = c->next)

@@ -55,7 +55,7 @@ static const struct {
     {"seed", "S", OPT_SEED, "seed of the random inputs (default 1)"},
     {"warm", NULL, OPT_WARM, "leave what a run used in the L2 cache for the next (default)"},
     {"cold", NULL, OPT_COLD, "flush the L2 cache before every run (default for set:llm)"},
-    {"vs", "RIVAL", OPT_VS, "compare with the vendor: best, default or dense, with labK, or none"},
+    {"vs", "RIVAL", OPT_VS, "run beside it: best (all), default, vendor, dense, labK or none"},
     {"op", "OP", OPT_OP,
      "run the labs of this operation (default: that of the program's first lab)"},
     {"precision", "P", OPT_PRECISION,
@@ -170,6 +170,8 @@ static enum status parse_rival(const char *text, options *o, error_text *error)
     o->rivals_asked = true;
     if (!strcmp(text, "best"))
         o->rivals = RIVALS_BEST;
+    else if (!strcmp(text, "vendor"))
+        o->rivals = RIVALS_VENDOR;
     else if (!strcmp(text, "default"))
         o->rivals = RIVALS_DEFAULT;
     else if (!strcmp(text, "dense"))
@@ -180,8 +182,8 @@ static enum status parse_rival(const char *text, options *o, error_text *error)
         o->rivals = RIVALS_LAB;
         o->rival_lab = (int)lab;
     } else
-        return fail(error, STATUS_USAGE, "--vs %s: choose best, default, dense, none or labK",
-                    text);
+        return fail(error, STATUS_USAGE,
+                    "--vs %s: choose best, default, vendor, dense, none or labK", text);
     return STATUS_OK;
 }
 

@@ -13,7 +13,7 @@ enum { MAX_WIDTHS = 16 };
 
 enum mode { MODE_RUN, MODE_HELP, MODE_VERSION, MODE_LIST, MODE_CELLS };
 enum l2_state { L2_WARM, L2_COLD };
-enum rivals { RIVALS_BEST, RIVALS_DEFAULT, RIVALS_DENSE, RIVALS_LAB, RIVALS_NONE };
+enum rivals { RIVALS_BEST, RIVALS_VENDOR, RIVALS_DEFAULT, RIVALS_DENSE, RIVALS_LAB, RIVALS_NONE };
 
 /* --set D=2,KERNEL=subwarp: a value for every tunable of that name that takes it. */
 typedef struct setting {

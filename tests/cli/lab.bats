@@ -252,6 +252,8 @@ AWK
     [ "$(jq -c '[.rows[].lab]' <<<"$output")" = "[4]" ]
     succeeds ./lab4 "$TINY" --vs lab2 --json -
     [ "$(jq -c '[.rows[].lab]' <<<"$output")" = "[2,4]" ]
+    succeeds ./lab4 "$TINY" --vs vendor --json -
+    [ "$(jq -c '[.rows[].lab | numbers]' <<<"$output")" = "[4]" ]
     succeeds ./lab4 "$TINY" --vs none --sweep --set D=2 --check-only
     local values
     values=$(./lab4 --list | sed -n 's/^ *C = \([0-9 ]*[0-9]\) .*/\1/p')

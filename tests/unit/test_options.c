@@ -188,6 +188,7 @@ static void rivals(void **state)
     (void)state;
     assert_int_equal(parsed("--vs best").rivals, RIVALS_BEST);
     assert_int_equal(parsed("--vs default").rivals, RIVALS_DEFAULT);
+    assert_int_equal(parsed("--vs vendor").rivals, RIVALS_VENDOR);
     assert_int_equal(parsed("--vs none").rivals, RIVALS_NONE);
     assert_int_equal(parsed("").precisions, 0);
     assert_int_equal(parsed("--precision fp16").precisions, 1 << PRECISION_FP16);
@@ -342,9 +343,10 @@ static void bad_rivals(void **state)
     assert_refuses("--precision bf16", "--precision bf16: no lab of this program has it (--list)");
     assert_refuses("--precision half", "--precision half: choose fp32, fp16 or bf16");
     assert_refuses("--vs lab3", "--vs lab3: this program does not hold that lab (--list)");
-    assert_refuses("--vs lab0", "--vs lab0: choose best, default, dense, none or labK");
-    assert_refuses("--vs lab", "--vs lab: choose best, default, dense, none or labK");
-    assert_refuses("--vs cusparse", "--vs cusparse: choose best, default, dense, none or labK");
+    assert_refuses("--vs lab0", "--vs lab0: choose best, default, vendor, dense, none or labK");
+    assert_refuses("--vs lab", "--vs lab: choose best, default, vendor, dense, none or labK");
+    assert_refuses("--vs cusparse",
+                   "--vs cusparse: choose best, default, vendor, dense, none or labK");
 }
 
 static void bad_traces(void **state)
