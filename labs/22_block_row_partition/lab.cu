@@ -24,6 +24,7 @@ enum {
     TUNE_PRODUCT,
     TUNE_WIDTH,
     TUNE_DEPTH,
+    TUNE_STAGED,
     TUNE_LONGEST,
     TUNE_RESIDUAL,
     TUNE_ORDER,
@@ -54,16 +55,22 @@ static __global__ void __launch_bounds__(BLOCK, BLOCKS_PER_SM<EXACT, Q, DEPTH>)
     if (item >= p.w.items) return;
     item_product<EXACT, Q, V> own(p, item, slice);
     own.template multiply<DEPTH, FLUSH>();
-    if (FLUSH) return;
-    if (own.m.shared < 0)
-        own.store();
-    else if (p.atomics)
-        own.for_each_four([](float *c, const float(&x)[4], int inside) {
-            for (int j = 0; j < inside; j++)
-                atomicAdd(c + j, x[j]);
-        });
-    else
-        own.share();
+    if (!FLUSH) own.finish();
+}
+
+/* The same by way of shared memory. Registers hold sums, one run's rows of B and three groups of nonzeros: 72 of them
+ * make seven blocks, 28 warps, whose 112 KB on their way are twice what Little's law asks for. */
+template <bool EXACT, int Q>
+static __global__ void __launch_bounds__(BLOCK, (EXACT ? 8 : 9) - 2 * Q)
+    spmm_block_row_staged_kernel(const __grid_constant__ windows_product p)
+{
+    __shared__ __align__(16) staged_rows<Q> staged[WARPS];
+    const int slice = blockIdx.x / p.item_blocks;
+    const int item = (int)blockIdx.x % p.item_blocks * WARPS + warp_id();
+    if (item >= p.w.items) return;
+    item_product<EXACT, Q, 4> own(p, item, slice);
+    own.multiply_staged(staged[warp_id()]);
+    own.finish();
 }
 
 /* The residual, after the other kernel: eight lanes a row and 32 columns; V columns a load. */
@@ -131,6 +138,9 @@ template <bool EXACT> static windows_kernel *pick(int N, const int *set)
         return flush ? spmm_block_row_partition_kernel<EXACT, 1, 1, 1, true>
                      : spmm_block_row_partition_kernel<EXACT, 1, 1, 1, false>;
     if (flush) return pick_depth<EXACT, 1, true>(depth);
+    if (set[TUNE_STAGED])
+        return width == 32 ? spmm_block_row_staged_kernel<EXACT, 1>
+                           : spmm_block_row_staged_kernel<EXACT, 2>;
     return width == 32   ? pick_depth<EXACT, 1, false>(depth)
            : width == 64 ? pick_depth<EXACT, 2, false>(depth)
                          : pick_depth<EXACT, 4, false>(depth);
@@ -157,6 +167,12 @@ static void settle(const spmm_plan *plan, int *set)
 {
     const bool scalar = plan->N % 4 != 0;
     if (scalar || set[TUNE_ATOMICS] >= AFTER_EVERY_GROUP) set[TUNE_WIDTH] = BAND;
+    if (scalar || set[TUNE_ATOMICS] >= AFTER_EVERY_GROUP) set[TUNE_STAGED] = 0;
+    if (set[TUNE_STAGED]) { /* 48 KB of shared memory have room for two bands */
+        set[TUNE_WIDTH] = std::min(set[TUNE_WIDTH], 2 * BAND);
+        set[TUNE_DEPTH] = STAGES;
+        return;
+    }
     if (scalar || set[TUNE_ATOMICS] == AFTER_EVERY_RUN) set[TUNE_DEPTH] = 1;
     set[TUNE_DEPTH] = std::min(set[TUNE_DEPTH], MOST_IN_FLIGHT / (set[TUNE_WIDTH] / BAND));
 }
@@ -239,11 +255,14 @@ static size_t format_bytes(const spmm_plan *plan)
 /* ---- the contenders --------------------------------------------------------------------------- */
 
 /* The longest item: a warp of each SM's 32 has work then, once at least where there is enough. Wide slices where C has
- * them: a row's 256 bytes at once. */
+ * them, 256 bytes of each row of B; half of that where L2 holds half of B's slice, but not all of it. */
 static void choose(const row_stats *stats, int N, int *tuning)
 {
     const int64_t runs = stats->nnz / RUN / (std::max(device_facts_get()->sms, 1) * 32);
-    tuning[TUNE_WIDTH] = N > BAND ? 2 * BAND : BAND;
+    const int64_t band_bytes = stats->cols * BAND * (int64_t)sizeof(float),
+                  l2_bytes = device_facts_get()->l2_bytes;
+    const bool half_fits = band_bytes <= l2_bytes && 2 * band_bytes > l2_bytes;
+    tuning[TUNE_WIDTH] = N > BAND && !half_fits ? 2 * BAND : BAND;
     tuning[TUNE_LONGEST] = 32;
     while (tuning[TUNE_LONGEST] < 256 && tuning[TUNE_LONGEST] < runs)
         tuning[TUNE_LONGEST] *= 2;
@@ -281,6 +300,7 @@ static spmm_contender lab22 = {
                    PRODUCTS_BY_NAME},
                   {"WIDTH", "columns of C a warp takes", {32, 64, 128}, 3, 32},
                   {"DEPTH", "runs whose rows of B are loaded at once", {1, 2, 4}, 3, 2},
+                  {"STAGED", "1: rows of B by way of shared memory", {0, 1}, 2, 1},
                   {"LONGEST", "runs a warp takes", {8, 16, 32, 64, 128, 256}, 6, 32},
                   {"RESIDUAL", "1: CUDA cores take what windows have left", {0, 1}, 2, 0},
                   {"ORDER", "rows: as they come, by length, by column", {0, 1, 2}, 3, 0},

@@ -8,10 +8,14 @@
  * Of their two rows of B a lane loads four columns, 16 bytes each; a row's 128 bytes are eight lanes' loads. Product j
  * takes element j of each, so nothing is moved between lanes. Lane g loads piece g / 2, or g / 2 + 4 if g is odd: then
  * the sums that a lane gets are columns 4 t to 4 t + 3 and 16 + 4 t to 16 + 4 t + 3, and four lanes store whole sectors.
+ *
+ * So eight lanes that follow each other, whose loads are served together, name four rows. Staged, eight lanes copy one row to
+ * shared memory, and each lane takes its pieces from there.
  */
 #ifndef LAB22_PRODUCT_CUH
 #define LAB22_PRODUCT_CUH
 
+#include "device/async_copy.cuh"
 #include "device/byte_offset.cuh"
 #include "device/last_block.cuh"
 #include "device/mma.cuh"
@@ -35,6 +39,21 @@ template <bool EXACT, int Q, int DEPTH>
 constexpr int BLOCKS_PER_SM = std::min(65536 / (BLOCK * REGISTERS<EXACT, Q, DEPTH>),
                                        THREADS_PER_SM / BLOCK);
 
+/* Staged: runs whose rows of B are on their way, so that a group of them has 32 nonzeros, one a lane. */
+constexpr int STAGES = 4;
+
+/* A warp's runs in shared memory. Piece p of row r lies where staged_piece says. */
+template <int Q> struct staged_rows {
+    float row[STAGES][Q][RUN][BAND];
+};
+
+/* Where in row r piece p of 16 bytes lies. Lanes g and g + 1, t = 0 to 3, read pieces g / 2 and g / 2 + 4 of four rows at
+ * once: pieces of either half turn with the row, so they meet all 32 banks. */
+static __device__ __forceinline__ int staged_piece(int r, int p)
+{
+    return (p & 4) | ((p + r) & 3);
+}
+
 struct windows_product {
     row_windows w;
     int N;
@@ -56,6 +75,34 @@ struct two_nonzeros {
         const size_t at = (size_t)run * RUN + lane_id() % 4 * 2;
         load_vector_streaming(value, p.w.d_value + at);
         load_vector_streaming(key, p.w.d_key + at);
+    }
+};
+
+/* A lane's nonzero of STAGES runs, which have 32. */
+struct group_of_runs {
+    float value[1];
+    uint32_t key[1];
+
+    /* Loads the group that begins with `run` of the item's; lanes beyond its last keep what they have. */
+    __device__ __forceinline__ void load(const windows_product &p, const window_item &m, int run)
+    {
+        if (run + lane_id() / RUN >= m.runs) return;
+        const size_t at = (size_t)(m.first_run + run) * RUN + lane_id();
+        load_vector_streaming(value, p.w.d_value + at);
+        load_vector_streaming(key, p.w.d_key + at);
+    }
+
+    /* This lane's two nonzeros of run d of the group: columns t and t + 4 of the mma. */
+    __device__ __forceinline__ two_nonzeros of_run(int d) const
+    {
+        two_nonzeros x;
+#pragma unroll
+        for (int h = 0; h < 2; h++) {
+            const int from = d * RUN + h * 4 + lane_id() % 4;
+            x.value[h] = __shfl_sync(~0u, value[0], from);
+            x.key[h] = __shfl_sync(~0u, key[0], from);
+        }
+        return x;
     }
 };
 
@@ -180,6 +227,64 @@ template <bool EXACT, int Q, int V> struct item_product {
         }
     }
 
+    /* Starts copying the rows of B of run d of a group: lanes 8 i to 8 i + 7 copy rows i and i + 4. */
+    __device__ __forceinline__ void stage(staged_rows<Q> &to, const group_of_runs &x, int d) const
+    {
+        const int piece = lane_id() % 8;
+#pragma unroll
+        for (int h = 0; h < 2; h++) {
+            const int r = lane_id() / 8 + 4 * h;
+            const uint32_t key = __shfl_sync(~0u, x.key[0], d * RUN + r);
+            const float *const row = p.B + (size_t)(key / WINDOW_ROWS) * (unsigned)p.N;
+#pragma unroll
+            for (int q = 0; q < Q; q++)
+                async_copy<16>(&to.row[d][q][r][staged_piece(r, piece) * 4],
+                               row + min(column0 + q * BAND + piece * 4, p.N - 4));
+        }
+    }
+
+    /* The same sums as multiply: a run's rows of B come by way of shared memory, STAGES runs ahead. */
+    __device__ __forceinline__ void multiply_staged(staged_rows<Q> &staged)
+    {
+        const int t = lane_id() % 4, g = lane_id() / 4, piece = g / 2 + g % 2 * 4;
+        group_of_runs now = {}, next = {}, after = {};
+        now.load(p, m, 0);
+        next.load(p, m, STAGES);
+        after.load(p, m, 2 * STAGES);
+#pragma unroll
+        for (int d = 0; d < STAGES; d++) {
+            if (d < m.runs) stage(staged, now, d);
+            async_commit();
+        }
+        for (int run = 0; run < m.runs; run += STAGES) {
+#pragma unroll
+            for (int d = 0; d < STAGES; d++) {
+                if (run + d >= m.runs) break;
+                async_wait<STAGES - 1>();
+                __syncwarp(); /* now the copies of all lanes have arrived */
+                const run_operand<EXACT> a(now.of_run(d));
+                float b[2][Q][PRODUCTS];
+#pragma unroll
+                for (int h = 0; h < 2; h++)
+#pragma unroll
+                    for (int q = 0; q < Q; q++)
+                        load_vector_plain(b[h][q],
+                                          &staged.row[d][q][t + 4 * h][staged_piece(t, piece) * 4]);
+                __syncwarp(); /* all have read: the next run may come */
+                if (run + STAGES + d < m.runs) stage(staged, next, d);
+                async_commit();
+#pragma unroll
+                for (int q = 0; q < Q; q++)
+#pragma unroll
+                    for (int j = 0; j < PRODUCTS; j++)
+                        multiply_add<EXACT>(sum[q][j], a, b[0][q][j], b[1][q][j]);
+            }
+            now = next;
+            next = after;
+            after.load(p, m, run + 3 * STAGES);
+        }
+    }
+
     __device__ __forceinline__ void clear()
     {
 #pragma unroll
@@ -217,6 +322,20 @@ template <bool EXACT, int Q, int V> struct item_product {
                 for (int j = 0; j < inside; j++)
                     c[j] = x[j];
         });
+    }
+
+    /* Brings the sums to C: the item's alone, or with those of the window's other items. */
+    __device__ __forceinline__ void finish() const
+    {
+        if (m.shared < 0)
+            store();
+        else if (p.atomics)
+            for_each_four([](float *c, const float(&x)[4], int inside) {
+                for (int j = 0; j < inside; j++)
+                    atomicAdd(c + j, x[j]);
+            });
+        else
+            share();
     }
 
     /* Leaves the sums for the part of this window that comes last, which adds up all parts in their order and stores: the
