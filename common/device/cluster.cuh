@@ -13,6 +13,7 @@
 #ifndef DEVICE_CLUSTER_CUH
 #define DEVICE_CLUSTER_CUH
 
+#include "device/facts.h"
 #include "device/mbarrier.cuh"
 
 #include <cuda_runtime.h>
@@ -63,6 +64,46 @@ __device__ __forceinline__ void mbarrier_arrive_in(mbarrier *b, int rank)
 #endif
 }
 
+#ifdef __CUDACC__
+/* What a launch in clusters is asked for. *together is part of it. */
+static inline cudaLaunchConfig_t cluster_config(unsigned blocks, unsigned threads,
+                                                size_t shared_bytes, unsigned cluster,
+                                                cudaLaunchAttribute *together)
+{
+    *together = {};
+    together->id = cudaLaunchAttributeClusterDimension;
+    together->val.clusterDim.x = cluster;
+    together->val.clusterDim.y = together->val.clusterDim.z = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(blocks);
+    config.blockDim = dim3(threads);
+    config.dynamicSmemBytes = shared_bytes;
+    config.attrs = together;
+    config.numAttrs = 1;
+    return config;
+}
+#endif
+
+/* Returns in *clusters how many clusters of that many blocks the device runs at once: fewer than its multiprocessors have
+ * room for blocks, where a group of neighbouring ones is no multiple of a cluster. */
+template <class T>
+static cudaError_t clusters_at_once(void (*kernel)(T), unsigned threads, size_t shared_bytes,
+                                    unsigned cluster, int *clusters)
+{
+#ifdef __CUDACC__
+    cudaLaunchAttribute together;
+    const cudaLaunchConfig_t config =
+        cluster_config(cluster, threads, shared_bytes, cluster, &together);
+    return cudaOccupancyMaxActiveClusters(clusters, kernel, &config);
+#else
+    int blocks = 0;
+    const cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+        &blocks, (const void *)kernel, (int)threads, shared_bytes);
+    *clusters = blocks * device_facts_get()->sms / (int)cluster;
+    return error;
+#endif
+}
+
 /* kernel<<<blocks, threads, shared_bytes, stream>>>(argument), each `cluster` neighbours along x together. blocks is a
  * multiple of it. */
 template <class T>
@@ -71,17 +112,9 @@ static cudaError_t launch_in_clusters(void (*kernel)(T), unsigned blocks, unsign
                                       const T &argument)
 {
 #ifdef __CUDACC__
-    cudaLaunchAttribute together = {};
-    together.id = cudaLaunchAttributeClusterDimension;
-    together.val.clusterDim.x = cluster;
-    together.val.clusterDim.y = together.val.clusterDim.z = 1;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = dim3(blocks);
-    config.blockDim = dim3(threads);
-    config.dynamicSmemBytes = shared_bytes;
+    cudaLaunchAttribute together;
+    cudaLaunchConfig_t config = cluster_config(blocks, threads, shared_bytes, cluster, &together);
     config.stream = stream;
-    config.attrs = &together;
-    config.numAttrs = 1;
     return cudaLaunchKernelEx(&config, kernel, argument);
 #else
     auto launch = SIMT_KERNEL(kernel)(blocks, threads, shared_bytes, stream);

@@ -408,7 +408,7 @@ struct pending_copies {
     std::vector<pending_copy> list; /* oldest first */
     unsigned group;                 /* being filled */
 };
-static pending_copies pending[MAX_BLOCK_THREADS];
+static pending_copies pending[MAX_THREADS];
 
 void simt_traced_async_copy_start(void *shared, const void *global, int bytes, int source_bytes)
 {

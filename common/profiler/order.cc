@@ -66,7 +66,7 @@ struct coverage {
                (e.time < own && e.thread == thread);
     }
 };
-coverage fences[MAX_BLOCK_THREADS][SCOPES]; /* of each thread, in the block if own >= its start */
+coverage fences[MAX_THREADS][SCOPES]; /* of each thread, in the block if own >= its start */
 bool fenced; /* there was a fence in this launch: without, there are no messages */
 
 struct flag;
@@ -100,7 +100,7 @@ flag_board global_flags, shared_flags;
 
 /* Times of the threads: all that thread t did before clock[t] is over. */
 typedef std::vector<moment> block_clock;
-block_clock clocks[MAX_BLOCK_THREADS]; /* of each thread; empty: it knows of nobody */
+block_clock clocks[MAX_THREADS]; /* of each thread; empty: it knows of nobody */
 struct phase_clocks {
     block_clock ended,
         current; /* for who waits: of past phases, and of the one that has not ended */

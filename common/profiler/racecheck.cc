@@ -54,12 +54,12 @@ enum access_class { PLAIN, DATA, FLAG, TRIAL, ATOMIC }; /* DATA, FLAG: volatile 
 /* One access to a word, in 64 bits. */
 struct record {
     uint64_t time : 32; /* 0: there was none */
-    uint64_t thread : 10;
+    uint64_t thread : 12;
     uint64_t kind : 3;  /* an access_class */
     uint64_t bytes : 4; /* of the word: bit i is byte i */
-    uint64_t site : 15; /* in `sites` */
+    uint64_t site : 13; /* in `sites` */
 };
-static_assert(MAX_BLOCK_THREADS <= 1 << 10 && END_OF_TIME < (moment)1 << 32);
+static_assert(MAX_THREADS <= 1 << 12 && END_OF_TIME < (moment)1 << 32);
 
 struct cell {
     record write, other_write, read, other_read;
@@ -68,7 +68,7 @@ const size_t WORD = 4;
 shadow<cell, WORD> cells;
 
 /* Code addresses that accesses come from: a hash table, and an entry's place is its number. */
-const unsigned SITES = 1 << 15, MOST_SITES = SITES / 4 * 3;
+const unsigned SITES = 1 << 13, MOST_SITES = SITES / 4 * 3;
 const void *sites[SITES]; /* number 0 is for those for which there is no room */
 unsigned site_count;
 
@@ -76,7 +76,7 @@ unsigned site_count;
 
 static inline unsigned site_number(const void *site)
 {
-    unsigned i = (unsigned)((uintptr_t)site * 0x9E3779B97F4A7C15u >> 49);
+    unsigned i = (unsigned)((uintptr_t)site * 0x9E3779B97F4A7C15u >> (64 - 13));
     while (sites[i] != site || i == 0) {
         if (i != 0 && !sites[i]) {
             if (site_count == MOST_SITES) return 0;

@@ -25,7 +25,7 @@ struct async_queue {
 static async_queue *my_queue(worker *self)
 {
     if (!self->async_queues)
-        self->async_queues = (async_queue *)calloc(MAX_BLOCK_THREADS, sizeof(async_queue));
+        self->async_queues = (async_queue *)calloc(MAX_THREADS, sizeof(async_queue));
     if (!self->async_queues)
         simt_fail(cudaErrorMemoryAllocation, nullptr, "no memory left for asynchronous copies");
     return &self->async_queues[self->running->number];
@@ -70,7 +70,7 @@ void simt_async_forget(worker *self)
 {
     if (!self->async_queues) return;
     self->async_site = nullptr;
-    for (int i = 0; i < MAX_BLOCK_THREADS; i++)
+    for (int i = 0; i < MAX_THREADS; i++)
         self->async_queues[i].count = self->async_queues[i].group = 0;
 }
 

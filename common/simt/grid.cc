@@ -148,7 +148,7 @@ static cudaError_t check_launch(const simt_launch_config *c)
     if (c->cluster > 1) {
         /* Static shared memory is the OS thread's, and blocks of a cluster share that. */
         if (c->cluster > MAX_CLUSTER || g.x % c->cluster) return cudaErrorInvalidConfiguration;
-        if (threads % WARP_LANES || threads * c->cluster > MAX_BLOCK_THREADS || static_bytes)
+        if (threads % WARP_LANES || threads * c->cluster > MAX_THREADS || static_bytes)
             return cudaErrorNotSupported;
     }
     return cudaSuccess;

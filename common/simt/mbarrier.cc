@@ -36,7 +36,7 @@ struct mbarrier_board {
     bulk_transfer *transfers; /* on their way, oldest first */
     size_t count, capacity;
     unsigned fresh[MAX_CLUSTER]; /* barriers of each block that have not been published */
-    const mbarrier_state *waited_for[MAX_BLOCK_THREADS]; /* by thread; NULL: by none */
+    const mbarrier_state *waited_for[MAX_THREADS]; /* by thread; NULL: by none */
 };
 
 static mbarrier_board *board_of(worker *self)

@@ -46,9 +46,10 @@ struct worker;
 enum {
     WARP_LANES = 32,
     MAX_BLOCK_THREADS = 1024,
-    MAX_WARPS = MAX_BLOCK_THREADS / WARP_LANES,
     MAX_OS_THREADS = 1024,
-    MAX_CLUSTER = 8, /* blocks; their threads together are at most MAX_BLOCK_THREADS */
+    MAX_CLUSTER = 8,    /* blocks */
+    MAX_THREADS = 3072, /* of a block, or of a cluster together: eight blocks of 384 */
+    MAX_WARPS = MAX_THREADS / WARP_LANES,
     SHARED_DEFAULT_BYTES = 48 << 10, /* without cudaFuncSetAttribute */
     SHARED_OPTIN_BYTES = 227 << 10,
     MULTIPROCESSORS = 132,
@@ -168,8 +169,8 @@ struct worker {
     struct mbarrier_board *mbarriers; /* NULL until first used */
     struct wgmma_queue *wgmma_queues; /* one a warp; NULL until first used */
 
-    lane *stacks[MAX_BLOCK_THREADS];      /* all there are */
-    lane *idle_stacks[MAX_BLOCK_THREADS]; /* those no lane runs on */
+    lane *stacks[MAX_THREADS];      /* all there are */
+    lane *idle_stacks[MAX_THREADS]; /* those no lane runs on */
     unsigned stack_count, idle_count;
     uintptr_t stack_low[MAX_WARPS], stack_high[MAX_WARPS]; /* their slabs, one for 32 stacks */
 

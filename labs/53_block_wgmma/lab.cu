@@ -2,7 +2,7 @@
  * Lab 53 - blocks on Hopper: block-sparse products at the rate of the copy engine and of wgmma.
  *
  * Idea      One thread asks the copy engine for everything, eight warps only multiply: a warpgroup by a whole block of W
- *           in shared memory. Two thread blocks with the same list form a cluster, and W comes from L2 once for both.
+ *           in shared memory. Thread blocks form clusters: W comes from L2 once for two tiles of tokens, X once for several stripes of features.
  * Changed   Lab 52's warps fetch for themselves and meet at a barrier in every step. Here barriers in shared memory
  *           count bytes and warps, a stripe has 256 features, and thread blocks stay for many tiles.
  * Run       make lab53 && ./lab53 blocks:in=1024,block=64,density=0.3 256       ./lab53 --set PASS=bprop
@@ -19,6 +19,7 @@
 #include "formats/block_walk.h"
 #include "ops/bsmm.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 enum { TUNE_CLUSTER };
@@ -137,10 +138,10 @@ static __global__ void __launch_bounds__(THREADS, 1)
     }
     cluster_sync();
     if (warp_id() < WARPS) {
-        warpgroup_take_registers<232>();
+        warpgroup_take_registers<224>();
         multiply_all<H, B, CLUSTER, TRANSPOSED, GATED>(a, w);
     } else {
-        warpgroup_give_registers<40>();
+        warpgroup_give_registers<56>();
         if (threadIdx.x == WARPS * 32) fetch_all<H, B, CLUSTER, GATED>(a, w);
         __syncwarp();
     }
@@ -149,34 +150,93 @@ static __global__ void __launch_bounds__(THREADS, 1)
 
 /* ---- plans ------------------------------------------------------------------------------------ */
 
+typedef struct walk_state {
+    block_walk *walk;
+    int at_once; /* clusters that the device runs */
+} walk_state;
+
 static void release(bsmm_plan *plan)
 {
-    block_walk_free((block_walk *)plan->state);
+    walk_state *s = (walk_state *)plan->state;
+    if (!s) return;
+    block_walk_free(s->walk);
+    free(s);
     plan->state = NULL;
+}
+
+template <int CLUSTER> static cudaError_t at_once_of(int *clusters)
+{
+    const auto kernel = bsmm_wgmma_kernel<__half, 64, CLUSTER, false, false>;
+    const int bytes = sizeof(workplace<__half, 64>);
+    CUDA_TRY(cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  bytes));
+    return clusters_at_once(kernel, THREADS, (size_t)bytes, CLUSTER, clusters);
+}
+
+/* Asks how many clusters of that size run at once: all multiprocessors of one are neighbours, and some may be left over. */
+static cudaError_t clusters_that_fit(int cluster, int *clusters)
+{
+    switch (cluster) {
+    case 8:
+        return at_once_of<8>(clusters);
+    case 4:
+        return at_once_of<4>(clusters);
+    case 2:
+        return at_once_of<2>(clusters);
+    default:
+        return at_once_of<1>(clusters);
+    }
 }
 
 static cudaError_t prepare(bsmm_plan *plan)
 {
+    const int cluster = plan->tuning[TUNE_CLUSTER];
     if (plan->block < 32) return cudaErrorNotSupported;
-    return block_walk_build(plan->layout, plan->transposed, FEATURES / plan->block, 1,
-                            (block_walk **)&plan->state);
+    walk_state *s = (walk_state *)calloc(1, sizeof *s);
+    if (!s) return cudaErrorMemoryAllocation;
+    plan->state = s;
+    cudaError_t error = clusters_that_fit(cluster, &s->at_once);
+    if (error == cudaSuccess && s->at_once == 0) error = cudaErrorNotSupported;
+    if (error == cudaSuccess)
+        error = block_walk_build_bundles(plan->layout, plan->transposed, FEATURES / plan->block,
+                                         stripes_of(cluster), &s->walk);
+    if (error != cudaSuccess) release(plan);
+    return error;
 }
 
-/* A cluster needs two tiles of tokens. */
+/* Chooses by rounds of clusters, times what a tile needs for an input block in the mean: the longer of its rows from L2 and
+ * its products. A row of a block is multiplied in 0.92 of the time in which one comes from L2 (LOG.md). */
 static void choose(const row_stats *stats, int block, int N, int *tuning)
 {
-    (void)stats, (void)block;
-    tuning[TUNE_CLUSTER] = N > TOKENS ? 2 : 1;
+    const int group = FEATURES / block;
+    const int64_t groups = (stats->cols + group - 1) / group, tiles = (N + TOKENS - 1) / TOKENS;
+    double least = INFINITY;
+    for (int cluster = 1; cluster <= 8; cluster *= 2) {
+        const int across = tiles_of(cluster), stripes = stripes_of(cluster);
+        int at_once = 0;
+        if (across > tiles || stripes > groups) break;
+        if (clusters_that_fit(cluster, &at_once) != cudaSuccess || at_once == 0) break;
+        const int64_t jobs = (groups + stripes - 1) / stripes * ((tiles + across - 1) / across);
+        const double used = 1 - pow(1 - stats->density, group * stripes);
+        const double W = FEATURES * stats->density;
+        const double rows = TOKENS * used / stripes + W / across;
+        const double time = (double)((jobs + at_once - 1) / at_once) * fmax(rows, 0.92 * W);
+        if (time >= least) continue;
+        least = time;
+        tuning[TUNE_CLUSTER] = cluster;
+    }
 }
 
 template <class H, int B, int CLUSTER, bool TRANSPOSED, bool GATED>
 static cudaError_t start(const bsmm_plan *plan, const bsmm_inputs *in, void *out,
                          cudaStream_t stream)
 {
-    const block_walk *walk = (const block_walk *)plan->state;
+    typedef cluster_of<CLUSTER> C;
+    const walk_state *s = (const walk_state *)plan->state;
+    const block_walk *walk = s->walk;
     const auto kernel = bsmm_wgmma_kernel<H, B, CLUSTER, TRANSPOSED, GATED>;
     const int bytes = sizeof(workplace<H, B>),
-              across = (plan->N + TOKENS * CLUSTER - 1) / (TOKENS * CLUSTER);
+              across = (plan->N + TOKENS * C::TILES - 1) / (TOKENS * C::TILES);
     walk_of a = {};
     a.entry = walk->d_entry;
     a.start = walk->d_start;
@@ -184,19 +244,17 @@ static cudaError_t start(const bsmm_plan *plan, const bsmm_inputs *in, void *out
     a.out = out;
     a.N = plan->N;
     a.outs = bsmm_outs(plan) * B;
-    a.stride = walk->stride;
     a.across = across;
-    a.jobs = walk->groups * across;
+    a.jobs = walk->bundles * across;
     if (a.jobs == 0) return cudaSuccess;
     if (walk->entries) { /* without blocks there may be nothing to describe */
         const size_t ins = (size_t)bsmm_ins(plan) * B, rows = (size_t)plan->layout->blocks * B;
-        CUDA_TRY(tensor_map_make(&a.X, in->in, (size_t)plan->N, ins, TOKENS, B));
-        CUDA_TRY(tensor_map_make(&a.W, in->W, rows, B, B / CLUSTER, B));
+        CUDA_TRY(tensor_map_make(&a.X, in->in, (size_t)plan->N, ins, TOKENS / C::STRIPES, B));
+        CUDA_TRY(tensor_map_make(&a.W, in->W, rows, B, B / C::TILES, B));
     }
     CUDA_TRY(cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                   bytes));
-    const int room = device_facts_get()->sms / CLUSTER;
-    const unsigned clusters = (unsigned)(a.jobs < room ? a.jobs : room);
+    const unsigned clusters = (unsigned)(a.jobs < s->at_once ? a.jobs : s->at_once);
     return launch_in_clusters(kernel, clusters * CLUSTER, THREADS, (size_t)bytes, stream, CLUSTER,
                               a);
 }
@@ -212,20 +270,32 @@ static cudaError_t launch(const bsmm_plan *plan, const bsmm_inputs *in, void *ou
                     : start<H, B, CLUSTER, false, false>(plan, in, out, stream);
 }
 
+template <class H, int CLUSTER>
+static cudaError_t launch_block(const bsmm_plan *plan, const bsmm_inputs *in, void *out,
+                                cudaStream_t stream)
+{
+    return plan->block == 64 ? launch<H, 64, CLUSTER>(plan, in, out, stream)
+                             : launch<H, 32, CLUSTER>(plan, in, out, stream);
+}
+
 template <class H>
 static cudaError_t run(const bsmm_plan *plan, const bsmm_inputs *in, void *out, cudaStream_t stream)
 {
-    const bool pairs = plan->tuning[TUNE_CLUSTER] == 2;
-    if (plan->block == 64)
-        return pairs ? launch<H, 64, 2>(plan, in, out, stream)
-                     : launch<H, 64, 1>(plan, in, out, stream);
-    return pairs ? launch<H, 32, 2>(plan, in, out, stream)
-                 : launch<H, 32, 1>(plan, in, out, stream);
+    switch (plan->tuning[TUNE_CLUSTER]) {
+    case 8:
+        return launch_block<H, 8>(plan, in, out, stream);
+    case 4:
+        return launch_block<H, 4>(plan, in, out, stream);
+    case 2:
+        return launch_block<H, 2>(plan, in, out, stream);
+    default:
+        return launch_block<H, 1>(plan, in, out, stream);
+    }
 }
 
 static size_t format_bytes(const bsmm_plan *plan)
 {
-    return block_walk_bytes((const block_walk *)plan->state);
+    return block_walk_bytes(((const walk_state *)plan->state)->walk);
 }
 
 static const char *unsuited(const problem *p)
@@ -240,24 +310,24 @@ static const char *unsuited(const problem *p)
     return NULL;
 }
 
-#define BLOCK_WGMMA(title, kind, number)                                                   \
-    static bsmm_contender title = {                                                        \
-        .base = {.lab = 53,                                                                \
-                 .after = 52,                                                              \
-                 .name = #title,                                                           \
-                 .summary = "Hopper: copy engine, wgmma, W for two thread blocks at once", \
-                 .precision = kind,                                                        \
-                 .min_compute_capability = 90,                                             \
-                 .unit = UNIT_TENSOR_CORES,                                                \
-                 .unsuited = unsuited,                                                     \
-                 .tunables = {{"CLUSTER", "thread blocks that share W", {1, 2}, 2, 2}}},   \
-        .choose = choose,                                                                  \
-        .prepare = prepare,                                                                \
-        .run = run<number>,                                                                \
-        .format_bytes = format_bytes,                                                      \
-        .workspace_bytes = format_bytes,                                                   \
-        .release = release,                                                                \
-    };                                                                                     \
+#define BLOCK_WGMMA(title, kind, number)                                                          \
+    static bsmm_contender title = {                                                               \
+        .base = {.lab = 53,                                                                       \
+                 .after = 52,                                                                     \
+                 .name = #title,                                                                  \
+                 .summary = "Hopper: copy engine, wgmma, W for two thread blocks at once",        \
+                 .precision = kind,                                                               \
+                 .min_compute_capability = 90,                                                    \
+                 .unit = UNIT_TENSOR_CORES,                                                       \
+                 .unsuited = unsuited,                                                            \
+                 .tunables = {{"CLUSTER", "thread blocks that share W, X", {1, 2, 4, 8}, 4, 2}}}, \
+        .choose = choose,                                                                         \
+        .prepare = prepare,                                                                       \
+        .run = run<number>,                                                                       \
+        .format_bytes = format_bytes,                                                             \
+        .workspace_bytes = format_bytes,                                                          \
+        .release = release,                                                                       \
+    };                                                                                            \
     BSMM_REGISTER(title)
 
 BLOCK_WGMMA(block_wgmma_fp16, PRECISION_FP16, __half)

@@ -3,7 +3,11 @@
  * copy engine; and the way of results out.
  *
  * A step has a barrier `full`, for the bytes that its copies bring, and one `empty`, for the warps that have read it. In a
- * cluster each block's thread sends its share of W to all blocks; so `empty` counts the warps of all of them.
+ * cluster a thread also sends to others: its share of W to those with the same features, its share of X to those with the
+ * same tokens that need it. So `empty` counts the warps of all thread blocks, and all keep step.
+ *
+ * All, and not only those that it sends to: in a step without bytes from a neighbour nobody would wait for that one. Such a
+ * thread block could give a stage back twice before a third has done so once.
  */
 #ifndef BLOCK_WGMMA_RING_CUH
 #define BLOCK_WGMMA_RING_CUH
@@ -18,15 +22,30 @@
 /* Tokens and features of a thread block; its warpgroups that multiply, 64 tokens each, and one that fetches. */
 constexpr int TOKENS = 128, FEATURES = 256, WARPS = TOKENS / 16, THREADS = TOKENS * 2 + 128;
 
+/* Tiles of tokens of a cluster, and stripes of features. */
+constexpr int tiles_of(int cluster)
+{
+    return cluster > 1 ? 2 : 1;
+}
+constexpr int stripes_of(int cluster)
+{
+    return cluster / tiles_of(cluster);
+}
+
+/* A thread block's place among them: ranks count tiles first. */
+template <int CLUSTER> struct cluster_of {
+    static constexpr int TILES = tiles_of(CLUSTER), STRIPES = stripes_of(CLUSTER);
+    static __device__ int tile() { return cluster_rank() % TILES; }
+    static __device__ int stripe() { return cluster_rank() / TILES; }
+};
+
 /* Arguments of the kernel. entry, start: formats/block_walk.h. */
 struct walk_of {
-    tensor_map X,
-        W; /* boxes of TOKENS x B, and of a block's share for one thread block of the cluster */
+    tensor_map X, W; /* boxes: shares of a tile of X, and of a block */
     const int *entry, *start;
     const float *gate;
     void *out;
     int N, outs;      /* tokens; features out */
-    int stride;       /* of entries */
     int across, jobs; /* clusters side by side along the tokens; in all */
 };
 
@@ -43,13 +62,16 @@ template <class H, int B> struct workplace {
     float gate[STAGES][GROUP];
 };
 
-/* A tile of the output: a group of features, and tokens from token0 on. Clusters take every so many of them. */
+/* A tile of the output: a group of features of a bundle, and tokens from token0 on. Clusters take every so many jobs. */
 struct tile_of {
-    int group, token0;
+    int bundle, group, token0;
 };
 template <int CLUSTER> __device__ __forceinline__ tile_of tile_at(const walk_of &a, int job)
 {
-    return {job / a.across, (job % a.across * CLUSTER + cluster_rank()) * TOKENS};
+    typedef cluster_of<CLUSTER> C;
+    const int bundle = job / a.across;
+    return {bundle, bundle * C::STRIPES + C::stripe(),
+            (job % a.across * C::TILES + C::tile()) * TOKENS};
 }
 
 /* Where piece `c` of row `r` of a tile lies, in numbers, as the copy engine has left it. */
@@ -76,55 +98,107 @@ __device__ __forceinline__ unsigned open_blocks(const walk_of &a, const int *blo
     return open;
 }
 
-/* Asks for the copies of a step: the tile of X, and blocks that are open. */
-template <class H, int B, int CLUSTER>
-__device__ __forceinline__ void ask(const walk_of &a, H *stage, mbarrier *full, int input,
-                                    const int *block, unsigned open, int token0)
+/* Brings a box to the thread blocks `ranks` of the cluster, at the same place of each. */
+template <class H>
+__device__ __forceinline__ void send(H *box, const tensor_map *map, int row, int column,
+                                     mbarrier *full, unsigned ranks)
 {
-    constexpr int SHARE = B / CLUSTER, ALL = (1 << CLUSTER) - 1;
-    tensor_copy(stage, &a.X, token0, input * B, full);
-    H *const mine = stage + TOKENS * B + cluster_rank() * SHARE * B;
+    if (ranks == 1u << cluster_rank())
+        tensor_copy(box, map, row, column, full);
+    else
+        tensor_copy_multicast(box, map, row, column, full, ranks);
+}
+
+/* Asks for a step's share of X. A tile is cut into STRIPES boxes; the thread blocks that need it, `stripes`, take turns in
+ * sending one to all of them. */
+template <class H, int B, int CLUSTER>
+__device__ __forceinline__ void ask_X(const walk_of &a, H *stage, mbarrier *full, int input,
+                                      unsigned stripes, int token0)
+{
+    typedef cluster_of<CLUSTER> C;
+    unsigned ranks = 0;
 #pragma unroll
-    for (int j = 0; j < FEATURES / B; j++) {
-        if (!(open >> j & 1)) continue;
-        const int row = block[j] * B + cluster_rank() * SHARE;
-        if (CLUSTER == 1)
-            tensor_copy(mine + j * B * B, &a.W, row, 0, full);
-        else
-            tensor_copy_multicast(mine + j * B * B, &a.W, row, 0, full, ALL);
+    for (int p = 0; p < C::STRIPES; p++)
+        ranks |= (stripes >> p & 1) << (p * C::TILES + C::tile());
+    const int each = TOKENS / C::STRIPES;
+    for (int i = __popc(stripes & ((1u << C::stripe()) - 1)); i < C::STRIPES; i += __popc(stripes))
+        send(stage + i * each * B, &a.X, token0 + i * each, input * B, full, ranks);
+}
+
+/* Asks for a step's share of W: of open blocks, for all tiles of tokens. */
+template <class H, int B, int CLUSTER>
+__device__ __forceinline__ void ask_W(const walk_of &a, H *blocks, mbarrier *full, const int *block,
+                                      unsigned open)
+{
+    typedef cluster_of<CLUSTER> C;
+    const int share = B / C::TILES, first = C::tile() * share;
+    const unsigned ranks = ((1u << C::TILES) - 1) << (C::stripe() * C::TILES);
+#pragma unroll
+    for (int j = 0; j < FEATURES / B; j++)
+        if (open >> j & 1)
+            send(blocks + j * B * B + first * B, &a.W, block[j] * B + first, 0, full, ranks);
+}
+
+/* What a stripe does in a step: an entry of its list, of formats/block_walk.h. */
+template <int B> struct entry_of {
+    static constexpr int GROUP = FEATURES / B, INTS = (1 + GROUP + 1 + 3) / 4 * 4;
+    int of[INTS];
+    __device__ int input() const { return of[0]; }
+    __device__ const int *block() const { return of + 1; }
+    __device__ unsigned stripes() const { return (unsigned)of[INTS - 1]; }
+};
+template <int B, int CLUSTER>
+__device__ __forceinline__ entry_of<B> entry_at(const walk_of &a, int step, int end)
+{
+    typedef cluster_of<CLUSTER> C;
+    entry_of<B> e;
+    const size_t first = ((size_t)step * C::STRIPES + C::stripe()) * e.INTS;
+#pragma unroll
+    for (int i = 0; i < e.INTS; i += 4) {
+        int four[4] = {-1, -1, -1, -1};
+        if (step < end) load_vector(four, a.entry + first + i);
+        memcpy(e.of + i, four, sizeof four);
     }
+    return e;
+}
+
+/* Leaves the note and the gates of a step, announces its bytes, and asks for the copies. */
+template <class H, int B, int CLUSTER, bool GATED>
+__device__ __forceinline__ void bring(const walk_of &a, workplace<H, B> &w, int s,
+                                      const entry_of<B> &e, int token0, unsigned last)
+{
+    float gate[e.GROUP];
+    const unsigned open = open_blocks<e.GROUP, GATED>(a, e.block(), gate);
+    w.note[s] = open | last;
+#pragma unroll
+    for (int j = 0; j < e.GROUP; j++)
+        if (GATED && open >> j & 1) w.gate[s][j] = gate[j];
+    /* Others that share X do not know of this one's gates. */
+    const unsigned mine = 1u << cluster_of<CLUSTER>::stripe();
+    const bool has_X = open || (e.input() >= 0 && e.stripes() != mine);
+    mbarrier_expect(&w.full[s], ((has_X ? TOKENS : 0) + __popc(open) * B) * B * 2);
+    if (has_X) ask_X<H, B, CLUSTER>(a, w.stage[s], &w.full[s], e.input(), e.stripes(), token0);
+    ask_W<H, B, CLUSTER>(a, w.stage[s] + TOKENS * B, &w.full[s], e.block(), open);
 }
 
 /* The one thread that fetches: all steps of all tiles of this thread block, as fast as stages are given back. A tile
- * without blocks is one step of nothing. */
+ * without blocks is one step of nothing. The next step's entry is on its way from L2 while this one's stage is awaited. */
 template <class H, int B, int CLUSTER, bool GATED>
 __device__ __forceinline__ void fetch_all(const walk_of &a, workplace<H, B> &w)
 {
-    constexpr int GROUP = FEATURES / B;
     ring_turn turn = {0, 1};
     for (int job = blockIdx.x / CLUSTER; job < a.jobs; job += gridDim.x / CLUSTER) {
         const tile_of tile = tile_at<CLUSTER>(a, job);
-        const int end = a.start[tile.group + 1];
-        int step = a.start[tile.group];
+        const int end = a.start[tile.bundle + 1];
+        int step = a.start[tile.bundle];
+        entry_of<B> now = entry_at<B, CLUSTER>(a, step, end);
         do {
-            int entry[1 + GROUP];
-            float gate[GROUP];
-#pragma unroll
-            for (int i = 0; i <= GROUP; i++)
-                entry[i] = step < end ? a.entry[(size_t)step * a.stride + i] : -1;
-            const unsigned open = open_blocks<GROUP, GATED>(a, entry + 1, gate);
-            const int s = turn.number;
-            /* Waits for the stage; leaves the note and the gates; announces the bytes; asks for the copies. */
-            mbarrier_wait(&w.empty[s], turn.parity);
-            w.note[s] = open | (step + 1 >= end ? LAST_STEP : 0);
-#pragma unroll
-            for (int j = 0; j < GROUP; j++)
-                if (GATED && open >> j & 1) w.gate[s][j] = gate[j];
-            mbarrier_expect(&w.full[s], open ? (TOKENS + __popc(open) * B) * B * 2 : 0);
-            if (open)
-                ask<H, B, CLUSTER>(a, w.stage[s], &w.full[s], entry[0], entry + 1, open,
-                                   tile.token0);
+            const entry_of<B> next = entry_at<B, CLUSTER>(a, step + 1, end);
+            mbarrier_wait(&w.empty[turn.number], turn.parity);
+            bring<H, B, CLUSTER, GATED>(a, w, turn.number, now, tile.token0,
+                                        step + 1 >= end ? LAST_STEP : 0);
             turn.advance(w.STAGES);
+            now = next;
         } while (++step < end);
     }
 }
