@@ -58,21 +58,21 @@ __device__ __forceinline__ void give_back(workplace<H, B> &w, int stage)
     if (lane_id() < CLUSTER) mbarrier_arrive_in(&w.empty[stage], lane_id());
 }
 
-/* A warp's place in its tile: the turn of the ring, and the stage whose products are still running, or -1. */
+/* A warp's place in its tile: the turn of the ring, its next page, and the stage whose products are still running, or -1. */
 struct progress {
     ring_turn turn;
-    int running;
+    int page, running;
 };
 
 /* Starts a step's products, then waits for those of the step before, whose operands are in `before`. Returns whether it
  * is the tile's last step. */
 template <class H, int B, int CLUSTER, bool TRANSPOSED, bool GATED>
-__device__ __forceinline__ bool multiply_add(workplace<H, B> &w, progress &p, sums<B> &sum,
-                                             uint32_t (&x)[B / 16][4],
+__device__ __forceinline__ bool multiply_add(const walk_of &a, workplace<H, B> &w, progress &p,
+                                             sums<B> &sum, uint32_t (&x)[B / 16][4],
                                              uint32_t (&before)[B / 16][4])
 {
     const int s = p.turn.number, lane = lane_id();
-    const H *const X = w.stage[s], *const W = X + TOKENS * B;
+    const H *const X = w.tile(s);
     mbarrier_wait(&w.full[s], p.turn.parity);
     /* One value for the warp, and the compiler is told: else it lets each product wait for the one before. */
     const unsigned note = __shfl_sync(~0u, w.note[s], 0), open = note & ~LAST_STEP;
@@ -84,21 +84,23 @@ __device__ __forceinline__ bool multiply_add(workplace<H, B> &w, progress &p, su
 #pragma unroll
     for (int j = 0; j < FEATURES / B; j++) {
         if (!(open >> j & 1)) continue;
+        const H *const block = w.page(a, p.page);
+        p.page = next_page(a, p.page);
         if constexpr (GATED) {
             float part[B / 8][4] = {};
-            start_block<H, B, TRANSPOSED>(W + j * B * B, x, part);
+            start_block<H, B, TRANSPOSED>(block, x, part);
             wgmma_wait(part);
 #pragma unroll
             for (int i = 0; i < B / 2; i++)
                 sum.of[j][i / 4][i % 4] += w.gate[s][j] * part[i / 4][i % 4];
         } else
-            start_block<H, B, TRANSPOSED>(W + j * B * B, x, sum.of[j]);
+            start_block<H, B, TRANSPOSED>(block, x, sum.of[j]);
     }
     /* The products of the step before are done, those of this one need not be: gives its stage back. */
     wgmma_wait_but(GATED ? 0 : __popc(open), before);
     if (p.running >= 0) give_back<H, B, CLUSTER>(w, p.running);
     p.running = s;
-    p.turn.advance(w.STAGES);
+    p.turn.advance(a.stages);
     return note & LAST_STEP;
 }
 
@@ -108,14 +110,14 @@ __device__ __forceinline__ bool multiply_add(workplace<H, B> &w, progress &p, su
 template <class H, int B, int CLUSTER, bool TRANSPOSED, bool GATED>
 __device__ __forceinline__ void multiply_all(const walk_of &a, workplace<H, B> &w)
 {
-    progress p = {{0, 0}, -1};
+    progress p = {{0, 0}, 0, -1};
     for (int job = blockIdx.x / CLUSTER; job < a.jobs; job += gridDim.x / CLUSTER) {
         const tile_of tile = tile_at<CLUSTER>(a, job);
         sums<B> sum = {};
         uint32_t even[B / 16][4] = {}, odd[B / 16][4] = {};
         for (;;) {
-            if (multiply_add<H, B, CLUSTER, TRANSPOSED, GATED>(w, p, sum, even, odd)) break;
-            if (multiply_add<H, B, CLUSTER, TRANSPOSED, GATED>(w, p, sum, odd, even)) break;
+            if (multiply_add<H, B, CLUSTER, TRANSPOSED, GATED>(a, w, p, sum, even, odd)) break;
+            if (multiply_add<H, B, CLUSTER, TRANSPOSED, GATED>(a, w, p, sum, odd, even)) break;
         }
         float(&all)[FEATURES / 8][4] = reinterpret_cast<float(&)[FEATURES / 8][4]>(sum);
         wgmma_wait(all);
@@ -227,6 +229,20 @@ static void choose(const row_stats *stats, int block, int N, int *tuning)
     }
 }
 
+/* Divides the ring so that it holds as many steps of mean length as it can. Two full steps must have room: a step's pages
+ * are given back after the next one has come. */
+template <class H, int B> static void divide_ring(const bsmm_plan *plan, walk_of *a)
+{
+    typedef workplace<H, B> R;
+    const block_walk *walk = ((const walk_state *)plan->state)->walk;
+    const double mean = walk->entries ? (double)plan->layout->blocks / walk->entries : 0;
+    const int most = (R::NUMBERS - 2 * R::GROUP * R::PAGE) / R::TILE;
+    a->stages = (int)(R::NUMBERS / (R::TILE + mean * R::PAGE));
+    if (a->stages > most) a->stages = most;
+    if (a->stages > R::STAGES) a->stages = R::STAGES;
+    a->pages = (R::NUMBERS - a->stages * R::TILE) / R::PAGE;
+}
+
 template <class H, int B, int CLUSTER, bool TRANSPOSED, bool GATED>
 static cudaError_t start(const bsmm_plan *plan, const bsmm_inputs *in, void *out,
                          cudaStream_t stream)
@@ -244,6 +260,7 @@ static cudaError_t start(const bsmm_plan *plan, const bsmm_inputs *in, void *out
     a.out = out;
     a.N = plan->N;
     a.outs = bsmm_outs(plan) * B;
+    divide_ring<H, B>(plan, &a);
     a.across = across;
     a.jobs = walk->bundles * across;
     if (a.jobs == 0) return cudaSuccess;

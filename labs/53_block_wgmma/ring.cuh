@@ -45,22 +45,37 @@ struct walk_of {
     const int *entry, *start;
     const float *gate;
     void *out;
-    int N, outs;      /* tokens; features out */
-    int across, jobs; /* clusters side by side along the tokens; in all */
+    int N, outs;       /* tokens; features out */
+    int stages, pages; /* of the ring */
+    int across, jobs;  /* clusters side by side along the tokens; in all */
 };
 
 constexpr unsigned LAST_STEP = 1u << 31;
 
-/* Contents of shared memory. A step: TOKENS rows of X, then FEATURES / B blocks, each at its fixed place. */
+/* Contents of shared memory. The ring has `stages` tiles of X, one a step, then `pages` blocks of W: a step takes as many
+ * pages as it has blocks. So sparse layouts have more steps on their way, which hides the latency of L2. */
 template <class H, int B> struct workplace {
-    static constexpr int STAGES = 256 / B, GROUP = FEATURES / B;
-    H stage[STAGES][(TOKENS + FEATURES) * B];
+    static constexpr int STAGES = 16, GROUP = FEATURES / B; /* stages: at most so many */
+    static constexpr int TILE = TOKENS * B, PAGE = B * B, NUMBERS = 208 * 1024 / sizeof(H);
+    H ring[NUMBERS];
     H result[WARPS][16 * 64];
-    mbarrier full[STAGES], empty[STAGES];
+    mbarrier full[STAGES], empty[STAGES]; /* of each stage */
     unsigned
         note[STAGES]; /* bit j: column j has an open block in this step; LAST_STEP: of its tile */
     float gate[STAGES][GROUP];
+
+    __device__ H *tile(int stage) { return ring + stage * TILE; }
+    __device__ H *page(const walk_of &a, int number)
+    {
+        return ring + a.stages * TILE + number * PAGE;
+    }
 };
+
+/* The page after that one. */
+__device__ __forceinline__ int next_page(const walk_of &a, int page)
+{
+    return page + 1 == a.pages ? 0 : page + 1;
+}
 
 /* A tile of the output: a group of features of a bundle, and tokens from token0 on. Clusters take every so many jobs. */
 struct tile_of {
@@ -125,18 +140,42 @@ __device__ __forceinline__ void ask_X(const walk_of &a, H *stage, mbarrier *full
         send(stage + i * each * B, &a.X, token0 + i * each, input * B, full, ranks);
 }
 
-/* Asks for a step's share of W: of open blocks, for all tiles of tokens. */
+/* Asks for a step's share of W: of open blocks, for all tiles of tokens. They take the pages from `page` on, and the one
+ * after them is returned. */
 template <class H, int B, int CLUSTER>
-__device__ __forceinline__ void ask_W(const walk_of &a, H *blocks, mbarrier *full, const int *block,
-                                      unsigned open)
+__device__ __forceinline__ int ask_W(const walk_of &a, workplace<H, B> &w, mbarrier *full,
+                                     const int *block, unsigned open, int page)
 {
     typedef cluster_of<CLUSTER> C;
     const int share = B / C::TILES, first = C::tile() * share;
     const unsigned ranks = ((1u << C::TILES) - 1) << (C::stripe() * C::TILES);
 #pragma unroll
-    for (int j = 0; j < FEATURES / B; j++)
-        if (open >> j & 1)
-            send(blocks + j * B * B + first * B, &a.W, block[j] * B + first, 0, full, ranks);
+    for (int j = 0; j < FEATURES / B; j++) {
+        if (!(open >> j & 1)) continue;
+        send(w.page(a, page) + first * B, &a.W, block[j] * B + first, 0, full, ranks);
+        page = next_page(a, page);
+    }
+    return page;
+}
+
+/* The ring, as the thread that fetches sees it: the next step, the oldest one that may still be read, and what lies between
+ * them. */
+struct ring_room {
+    ring_turn oldest;
+    int stage, steps, page, pages; /* the next step's first ones; in use */
+};
+
+/* Waits until there is room for a step of so many blocks. */
+template <class H, int B>
+__device__ __forceinline__ void make_room(const walk_of &a, workplace<H, B> &w, ring_room &r,
+                                          int blocks)
+{
+    while (r.steps == a.stages || r.pages + blocks > a.pages) {
+        mbarrier_wait(&w.empty[r.oldest.number], r.oldest.parity);
+        r.pages -= __popc(w.note[r.oldest.number] & ~LAST_STEP);
+        r.steps--;
+        r.oldest.advance(a.stages);
+    }
 }
 
 /* What a stripe does in a step: an entry of its list, of formats/block_walk.h. */
@@ -162,13 +201,15 @@ __device__ __forceinline__ entry_of<B> entry_at(const walk_of &a, int step, int 
     return e;
 }
 
-/* Leaves the note and the gates of a step, announces its bytes, and asks for the copies. */
+/* Makes room for a step, leaves its note and gates, announces its bytes, and asks for the copies. */
 template <class H, int B, int CLUSTER, bool GATED>
-__device__ __forceinline__ void bring(const walk_of &a, workplace<H, B> &w, int s,
+__device__ __forceinline__ void bring(const walk_of &a, workplace<H, B> &w, ring_room &r,
                                       const entry_of<B> &e, int token0, unsigned last)
 {
     float gate[e.GROUP];
     const unsigned open = open_blocks<e.GROUP, GATED>(a, e.block(), gate);
+    const int s = r.stage;
+    make_room(a, w, r, __popc(open));
     w.note[s] = open | last;
 #pragma unroll
     for (int j = 0; j < e.GROUP; j++)
@@ -177,16 +218,19 @@ __device__ __forceinline__ void bring(const walk_of &a, workplace<H, B> &w, int 
     const unsigned mine = 1u << cluster_of<CLUSTER>::stripe();
     const bool has_X = open || (e.input() >= 0 && e.stripes() != mine);
     mbarrier_expect(&w.full[s], ((has_X ? TOKENS : 0) + __popc(open) * B) * B * 2);
-    if (has_X) ask_X<H, B, CLUSTER>(a, w.stage[s], &w.full[s], e.input(), e.stripes(), token0);
-    ask_W<H, B, CLUSTER>(a, w.stage[s] + TOKENS * B, &w.full[s], e.block(), open);
+    if (has_X) ask_X<H, B, CLUSTER>(a, w.tile(s), &w.full[s], e.input(), e.stripes(), token0);
+    r.page = ask_W<H, B, CLUSTER>(a, w, &w.full[s], e.block(), open, r.page);
+    r.stage = s + 1 == a.stages ? 0 : s + 1;
+    r.steps++;
+    r.pages += __popc(open);
 }
 
-/* The one thread that fetches: all steps of all tiles of this thread block, as fast as stages are given back. A tile
- * without blocks is one step of nothing. The next step's entry is on its way from L2 while this one's stage is awaited. */
+/* The one thread that fetches: all steps of all tiles of this thread block, as fast as there is room. A tile without
+ * blocks is one step of nothing. The next step's entry is on its way from L2 while this one waits for room. */
 template <class H, int B, int CLUSTER, bool GATED>
 __device__ __forceinline__ void fetch_all(const walk_of &a, workplace<H, B> &w)
 {
-    ring_turn turn = {0, 1};
+    ring_room room = {};
     for (int job = blockIdx.x / CLUSTER; job < a.jobs; job += gridDim.x / CLUSTER) {
         const tile_of tile = tile_at<CLUSTER>(a, job);
         const int end = a.start[tile.bundle + 1];
@@ -194,10 +238,8 @@ __device__ __forceinline__ void fetch_all(const walk_of &a, workplace<H, B> &w)
         entry_of<B> now = entry_at<B, CLUSTER>(a, step, end);
         do {
             const entry_of<B> next = entry_at<B, CLUSTER>(a, step + 1, end);
-            mbarrier_wait(&w.empty[turn.number], turn.parity);
-            bring<H, B, CLUSTER, GATED>(a, w, turn.number, now, tile.token0,
+            bring<H, B, CLUSTER, GATED>(a, w, room, now, tile.token0,
                                         step + 1 >= end ? LAST_STEP : 0);
-            turn.advance(w.STAGES);
             now = next;
         } while (++step < end);
     }
