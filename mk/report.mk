@@ -25,7 +25,13 @@ PAGES := $(filter-out %/LOG.md,$(wildcard README.md docs/*.md labs/*/*.md))
 write = $(foreach page,$(shell grep -lxF -e '<!-- $(1) -->' $(PAGES)),\
         $(Q)scripts/write-between $(page) '$(1)' $(2)$(newline))
 
-.PHONY: ladder leaderboard plots report storage formats predictions
+.PHONY: rivals ladder leaderboard plots report storage formats predictions
+
+##@ Measure (needs a GPU)
+
+# They write their rows for the suite's own layouts, which `convert` gives them; a lab names the device and the commit.
+rivals: $(OUT)/convert $(OUT)/$(firstword $(LABS)) ## Block products and attention of PyTorch and Triton, as rows beside ours
+	$(Q)python3 report/rivals/measure.py --programs '$(OUT)' --lab '$(firstword $(LABS))' $(ARGS)
 
 ##@ Report (of measured rows, without a GPU)
 
