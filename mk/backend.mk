@@ -60,15 +60,15 @@ NVCCFLAGS_ALL := -std=c++20 $(if $(filter 1,$(DEBUG)),-O0 -g -G,-O3 -g -lineinfo
 CFLAGS_ALL += -isystem $(CUDA_HOME)/include -DBACKEND_CUDA
 CUDA_LIBDIR := $(firstword $(wildcard $(CUDA_HOME)/lib64 $(CUDA_HOME)/lib))
 LDLIBS_ALL += -L$(CUDA_LIBDIR) -Wl,-rpath,$(CUDA_LIBDIR) -lcusparse -lcublas -lcublasLt -lcudart_static -ldl -lrt
-BACKEND_SOURCES := $(wildcard common/baselines/*.c common/baselines/*.cu)
+BACKEND_SOURCES := $(wildcard common/baselines/*.c common/baselines/*.cc common/baselines/*.cu)
 # cuSPARSELt is a package of its own: in the toolkit, where scripts/setup --cuda puts it, or in CUSPARSELT_HOME.
 CUSPARSELT_HOME ?= $(CUDA_HOME)
 CUSPARSELT := $(firstword $(wildcard $(CUSPARSELT_HOME)/lib64/libcusparseLt.so.0 $(CUSPARSELT_HOME)/lib/libcusparseLt.so.0))
 ifneq ($(and $(CUSPARSELT),$(wildcard $(CUSPARSELT_HOME)/include/cusparseLt.h)),)
-CFLAGS_ALL += -isystem $(CUSPARSELT_HOME)/include
+CXXFLAGS_ALL := -std=c++20 $(OPTIMISE) -g $(CXX_WARN) $(INCLUDES) -isystem $(CUSPARSELT_HOME)/include -isystem $(CUDA_HOME)/include
 LDLIBS_ALL += $(CUSPARSELT) -Wl,-rpath,$(dir $(CUSPARSELT))
 else
-BACKEND_SOURCES := $(filter-out common/baselines/cusparselt.c,$(BACKEND_SOURCES))
+BACKEND_SOURCES := $(filter-out common/baselines/cusparselt.cc,$(BACKEND_SOURCES))
 endif
 # NCCL comes with some toolkits, and scripts/setup --cuda brings it. Without it there is one device alone.
 NCCL := $(if $(and $(wildcard $(CUDA_LIBDIR)/libnccl.so),$(wildcard $(CUDA_HOME)/include/nccl.h)),-lnccl)

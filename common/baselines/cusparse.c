@@ -67,7 +67,7 @@ static cudaError_t fill_state(const spmm_plan *plan, cusparse_state *s)
 {
     const cusparse_contender *self = (const cusparse_contender *)plan->contender;
     const spmm_matrix *A = &plan->A;
-    const cudaDataType type = CUSPARSE_TYPES[self->spmm.base.precision];
+    const cudaDataType type = cusparse_type(self->spmm.base.precision);
     const cusparseOperation_t as_is = CUSPARSE_OPERATION_NON_TRANSPOSE;
     const int N = plan->N;
     size_t bytes;

@@ -121,7 +121,7 @@ static cudaError_t describe_features(const bsmm_plan *plan, int lines, void *at,
     const bool token_major = precision != PRECISION_FP32;
     const int64_t features = (int64_t)lines * plan->block;
     CUSPARSE_TRY(cusparseCreateDnMat(d, features, plan->N, token_major ? features : plan->N, at,
-                                     CUSPARSE_TYPES[precision],
+                                     cusparse_type(precision),
                                      token_major ? CUSPARSE_ORDER_COL : CUSPARSE_ORDER_ROW));
     return cudaSuccess;
 }
@@ -135,7 +135,7 @@ static cusparseSpMMAlg_t algorithm_of(const bsmm_plan *plan)
 static cudaError_t fill(const bsmm_plan *plan, blocks_state *s)
 {
     const bool ell = ((const cusparse_contender *)plan->contender)->ell;
-    const cudaDataType type = CUSPARSE_TYPES[plan->contender->base.precision];
+    const cudaDataType type = cusparse_type(plan->contender->base.precision);
     const cusparseOperation_t as_is = CUSPARSE_OPERATION_NON_TRANSPOSE;
     const rows_of_blocks r = rows_of(plan);
     const int B = plan->block;

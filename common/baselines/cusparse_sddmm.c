@@ -72,7 +72,7 @@ static cudaError_t describe(const sddmm_plan *plan, cusparseHandle_t handle, con
                             void *placeholder, descriptors *d)
 {
     const cusparse_contender *self = (const cusparse_contender *)plan->contender;
-    const cudaDataType type = CUSPARSE_TYPES[self->sddmm.base.precision];
+    const cudaDataType type = cusparse_type(self->sddmm.base.precision);
     const bool X_by_columns = self->op_X == CUSPARSE_OPERATION_TRANSPOSE;
     const bool Y_by_columns = self->op_Y == CUSPARSE_OPERATION_NON_TRANSPOSE;
     size_t bytes;

@@ -29,10 +29,16 @@ static inline cudaError_t cusparse_as_cuda_error(cusparseStatus_t status)
 
 #define CUSPARSE_TRY(call) CUDA_TRY(cusparse_as_cuda_error(call))
 
-static const cudaDataType CUSPARSE_TYPES[NUM_PRECISIONS] = {
-    [PRECISION_FP32] = CUDA_R_32F,
-    [PRECISION_FP16] = CUDA_R_16F,
-    [PRECISION_BF16] = CUDA_R_16BF,
-};
+static inline cudaDataType cusparse_type(enum precision precision)
+{
+    switch (precision) {
+    case PRECISION_FP16:
+        return CUDA_R_16F;
+    case PRECISION_BF16:
+        return CUDA_R_16BF;
+    default:
+        return CUDA_R_32F;
+    }
+}
 
 #endif

@@ -44,7 +44,7 @@ static const cusparse_contender *self_of(const transposed_spmm_plan *plan)
 
 static cudaDataType type_of(const transposed_spmm_plan *plan)
 {
-    return CUSPARSE_TYPES[plan->contender->base.precision];
+    return cusparse_type(plan->contender->base.precision);
 }
 
 static void *values_of(const device_csr *A)

@@ -1,17 +1,16 @@
 /*
- * cusparselt.c - NVIDIA's library for matrices that have the pattern of sparse tensor cores, two of each four elements of
+ * cusparselt.cc - NVIDIA's library for matrices that have the pattern of sparse tensor cores, two of each four elements of
  * a row: cuSPARSELt. It takes no others, so it contends on `weights:kind=two_four`, not on weights pruned freely.
  *
  * prepare compresses A, and lets the library's own search run its algorithms and keep the fastest; results name its
- * number, and --set ALGORITHM=3 takes the third without a search. Built where the library is (mk/backend.mk).
+ * number, and --set ALGORITHM=3 takes the third without a search. Built where the library is (mk/backend.mk), as C++:
+ * headers of some versions include <cstddef>.
  * Source: the cuSPARSELt documentation of cusparseLtMatmul and cusparseLtMatmulSearch, version 0.8.
  */
 #include "baselines/cusparse_status.h"
 #include "baselines/dense.h"
 #include "baselines/sums_rounded.h"
 #include "device/cuda_try.h"
-
-#include <stdalign.h> /* of which its header makes use in C */
 
 #include <cusparseLt.h>
 #include <stdlib.h>
@@ -33,7 +32,7 @@ typedef struct lt_state {
 
 static void release(spmm_plan *plan)
 {
-    lt_state *s = plan->state;
+    lt_state *s = static_cast<lt_state *>(plan->state);
     if (!s) return;
     if (s->has_plan) cusparseLtMatmulPlanDestroy(&s->plan);
     if (s->has_selection) cusparseLtMatmulAlgSelectionDestroy(&s->selection);
@@ -50,7 +49,7 @@ static void release(spmm_plan *plan)
 /* All three by rows, as the suite stores them. */
 static cudaError_t describe(const spmm_plan *plan, lt_state *s)
 {
-    const cudaDataType type = CUSPARSE_TYPES[plan->contender->base.precision];
+    const cudaDataType type = cusparse_type(plan->contender->base.precision);
     const int64_t rows = plan->A.rows, cols = plan->A.cols, N = plan->N;
     LT_TRY(cusparseLtInit(&s->handle));
     s->has_handle = true;
@@ -118,7 +117,7 @@ static cudaError_t multiply(const lt_state *s, const void *B, void *C, cudaStrea
 
 static cudaError_t run16(const spmm_plan *plan, const void *B, void *C, cudaStream_t stream)
 {
-    return multiply(plan->state, B, C, stream);
+    return multiply(static_cast<const lt_state *>(plan->state), B, C, stream);
 }
 
 /* Lets the library try its algorithms on operands of the problem's shape; *chosen counts from 1. */
@@ -165,7 +164,7 @@ static cudaError_t prepare(spmm_plan *plan)
 {
     plan->state = calloc(1, sizeof(lt_state));
     if (!plan->state) return cudaErrorMemoryAllocation;
-    const cudaError_t error = fill_state(plan, plan->state);
+    const cudaError_t error = fill_state(plan, static_cast<lt_state *>(plan->state));
     if (error != cudaSuccess) release(plan);
     return error;
 }
@@ -173,7 +172,7 @@ static cudaError_t prepare(spmm_plan *plan)
 /* Whether no four of any row has more than two elements. */
 static bool has_pattern(const csr_matrix *A)
 {
-    unsigned char *count = calloc((size_t)A->cols / 4 + 1, 1);
+    unsigned char *count = static_cast<unsigned char *>(calloc((size_t)A->cols / 4 + 1, 1));
     bool has = count != NULL;
     for (int64_t row = 0; row < A->rows && has; row++) {
         for (int64_t k = A->row_ptr[row]; k < A->row_ptr[row + 1]; k++)
