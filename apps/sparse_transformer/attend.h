@@ -12,7 +12,7 @@
 
 #include "ops/attention.h"
 #include "parts.h"
-#include "rooms.h"
+#include "training/rooms.h"
 
 #include <cublas_v2.h>
 

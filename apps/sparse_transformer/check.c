@@ -296,7 +296,8 @@ static cudaError_t try_masked(checker *c)
     is.sparse = NULL;
     is.in_place = true;
     attend_plan_rooms(&dense, &is, &r);
-    if (rooms_open(&r, "dense attention", &error) != STATUS_OK) return cudaErrorMemoryAllocation;
+    if (rooms_open(&r, "dense attention", "fewer rows of the mask", &error) != STATUS_OK)
+        return cudaErrorMemoryAllocation;
     cudaError_t e = cudaErrorMemoryAllocation;
     float *O = malloc(count * sizeof *O);
     if (O && attend_open(&dense, &error) == STATUS_OK)

@@ -129,7 +129,7 @@ enum status model_open(model *m, const model_shape *s, const attend_settings *at
 {
     *m = (model){.shape = *s};
     plan_rooms(m, attention);
-    enum status status = rooms_open(&m->rooms, whose, error);
+    enum status status = rooms_open(&m->rooms, whose, "fewer rows of the mask", error);
     if (status != STATUS_OK) return status;
     status = upload_numbers(m, seed, error);
     if (status == STATUS_OK) status = attend_open(&m->attention, error);

@@ -235,7 +235,7 @@ static enum status try_mask(bench *b, const char *spec, bool dense, timed_densit
     spread time = {NAN, NAN};
     double worst = NAN;
     attend_plan_rooms(&a, &is, &r);
-    if (status == STATUS_OK) status = rooms_open(&r, spec, error);
+    if (status == STATUS_OK) status = rooms_open(&r, spec, "fewer rows of the mask", error);
     if (status == STATUS_OK) {
         status = attend_open(&a, error);
         if (status == STATUS_OK) status = try_open(b, &a, &d.matrix, &time, &worst, error);
@@ -371,7 +371,7 @@ enum status sweep_run(const arguments *o, int rows, const device_info *device, e
     rooms_add(&r, "Q, K and V", 3 * apart(&b) * sizeof(float), (void **)&b.d_qkv);
     rooms_add(&r, "O", apart(&b) * sizeof(float), (void **)&b.d_O);
     enum status status = rows_check(o->csv, error);
-    if (status == STATUS_OK) status = rooms_open(&r, "attention", error);
+    if (status == STATUS_OK) status = rooms_open(&r, "attention", "fewer rows of the mask", error);
     if (status != STATUS_OK) return status;
     b.qkv = malloc(3 * apart(&b) * sizeof *b.qkv);
     b.O = malloc(apart(&b) * sizeof *b.O);

@@ -207,13 +207,15 @@ static void memory_is_counted(void **state)
     float fresh[250];
     error_text error = {""};
     rooms_add(&r, "weights", sizeof fresh, &small);
-    assert_int_equal(rooms_open(&r, "the dense model", &error), STATUS_OK);
+    assert_int_equal(rooms_open(&r, "the dense model", "fewer rows of the mask", &error),
+                     STATUS_OK);
     assert_int_equal(cudaMemcpy(fresh, small, sizeof fresh, cudaMemcpyDeviceToHost), cudaSuccess);
     for (int i = 0; i < 250; i++)
         assert_true(isnan(fresh[i]));
     rooms_close(&r);
     rooms_add(&r, "logits", (size_t)1 << 50, &large);
-    assert_int_equal(rooms_open(&r, "the dense model", &error), STATUS_MEMORY);
+    assert_int_equal(rooms_open(&r, "the dense model", "fewer rows of the mask", &error),
+                     STATUS_MEMORY);
     assert_null(small);
     assert_non_null(strstr(error.text, "the dense model takes 1125899.91 GB of device memory "
                                        "(logits: 1125899.91 GB)"));

@@ -1,8 +1,8 @@
 /*
  * rooms.h - device memory that is counted before it is taken: a list of arrays, allocated together.
  */
-#ifndef SPARSE_TRANSFORMER_ROOMS_H
-#define SPARSE_TRANSFORMER_ROOMS_H
+#ifndef TRAINING_ROOMS_H
+#define TRAINING_ROOMS_H
 
 #include "matrix/status.h"
 
@@ -31,8 +31,8 @@ size_t rooms_bytes(const rooms *r);
 
 /* Allocates all of them, 256-byte aligned and filled with bytes 0xFF: as numbers NaN, so that an element which no kernel
  * writes shows. STATUS_MEMORY, with the sum, where they do not fit into what is free on the
- * device; `whose` names who needs them. On failure nothing is allocated. */
-enum status rooms_open(const rooms *r, const char *whose, error_text *error);
+ * device; `whose` names who needs them, `smaller` what to try: "fewer heads". On failure nothing is allocated. */
+enum status rooms_open(const rooms *r, const char *whose, const char *smaller, error_text *error);
 
 /* Frees all of them. */
 void rooms_close(const rooms *r);

@@ -1,4 +1,4 @@
-#include "rooms.h"
+#include "training/rooms.h"
 
 #include "harness/device.h"
 
@@ -28,7 +28,7 @@ static const room *largest(const rooms *r)
     return most;
 }
 
-enum status rooms_open(const rooms *r, const char *whose, error_text *error)
+enum status rooms_open(const rooms *r, const char *whose, const char *smaller, error_text *error)
 {
     const size_t need = rooms_bytes(r);
     size_t room_left, total;
@@ -36,10 +36,9 @@ enum status rooms_open(const rooms *r, const char *whose, error_text *error)
     if (asked != cudaSuccess) return device_fail(asked, "asking for free device memory", error);
     if (need > room_left)
         return fail(error, STATUS_MEMORY,
-                    "%s takes %.2f GB of device memory (%s: %.2f GB) and %.2f GB are free; try "
-                    "fewer rows of the mask",
+                    "%s takes %.2f GB of device memory (%s: %.2f GB) and %.2f GB are free; try %s",
                     whose, need * 1e-9, largest(r)->name, largest(r)->bytes * 1e-9,
-                    room_left * 1e-9);
+                    room_left * 1e-9, smaller);
     for (int i = 0; i < r->count; i++) {
         cudaError_t taken = cudaMalloc(r->list[i].at, r->list[i].bytes);
         if (taken == cudaSuccess) taken = cudaMemset(*r->list[i].at, 0xff, r->list[i].bytes);
