@@ -1,8 +1,6 @@
 #include "attend.h"
 
 #include "baselines/cublas_status.h"
-#include "device/facts.h"
-#include "kernels.h"
 #include "matrix/memory.h"
 #include "training/try.h"
 
@@ -40,13 +38,19 @@ static size_t element(const attend *a)
     return precision_format(a->is.precision)->bytes;
 }
 
-const char *attend_unsuited(const attend_settings *is)
+const char *attend_unsuited(attend_settings *is)
 {
+    const char *why = NULL;
     if (!is_one_pass(is)) return NULL;
-    if (!one_pass_suits(is->precision, is->pattern.block, is->d, is->warp_queries))
-        return "no kernel of one pass for this precision, block and head";
-    return device_facts_get()->compute_capability < 80 ? "one pass needs compute capability 8.0"
-                                                       : NULL;
+    if (is->unit != NUM_ONE_PASS_UNITS)
+        return one_pass_unsuited((enum one_pass_unit)is->unit, is->precision, is->pattern.block,
+                                 is->d);
+    for (int unit = 0; unit < NUM_ONE_PASS_UNITS; unit++) {
+        why = one_pass_unsuited((enum one_pass_unit)unit, is->precision, is->pattern.block, is->d);
+        is->unit = unit;
+        if (!why) break;
+    }
+    return why;
 }
 
 /* ---- opening ----------------------------------------------------------------------------------- */
@@ -164,7 +168,7 @@ void attend_kernels(const attend *a, char *text, size_t bytes)
     else if (a->is.variant == DENSE)
         snprintf(text, bytes, "cuBLAS");
     else
-        snprintf(text, bytes, "own, %d queries a warp", a->is.warp_queries);
+        snprintf(text, bytes, "%s", one_pass_name((enum one_pass_unit)a->is.unit));
 }
 
 /* ---- numbers ----------------------------------------------------------------------------------- */
@@ -294,12 +298,12 @@ static cudaError_t run_softmax(const attend *a)
 
 static cudaError_t run_one_pass(const attend *a)
 {
-    const one_pass p = {.precision = a->is.precision,
+    const one_pass p = {.unit = (enum one_pass_unit)a->is.unit,
+                        .precision = a->is.precision,
                         .heads = a->is.heads,
                         .length = a->pattern.length,
                         .d = a->is.d,
                         .block = a->pattern.block,
-                        .warp_queries = a->is.warp_queries,
                         .scale = scale(a),
                         .row_ptr = a->d_row_ptr,
                         .col = a->d_list,

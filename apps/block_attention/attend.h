@@ -15,6 +15,7 @@
 #ifndef BLOCK_ATTENTION_ATTEND_H
 #define BLOCK_ATTENTION_ATTEND_H
 
+#include "kernels.h"
 #include "library/sparse_plan.h"
 #include "matrix/block_layout.h"
 #include "ops/precision.h"
@@ -37,7 +38,7 @@ typedef struct attend_settings {
     enum precision precision;
     block_pattern pattern; /* as asked for; dense variants have all blocks up to the diagonal */
     int heads, d;          /* d: 32, 64 or 128 */
-    int warp_queries;      /* of one pass: 16 or 32 */
+    int unit;              /* enum one_pass_unit; NUM_ONE_PASS_UNITS: the first that suits */
     const char
         *product; /* kernel of the last of three steps, of the operation bsmm; NULL: the rule's */
 } attend_settings;
@@ -55,8 +56,8 @@ typedef struct attend {
     int *d_row_ptr, *d_list; /* blocks of block rows: their numbers, or their columns */
 } attend;
 
-/* What is in the way of this variant: NULL, nothing. */
-const char *attend_unsuited(const attend_settings *is);
+/* Says what is in the way of this variant; NULL: nothing. Chooses the unit of one pass where it is open. */
+const char *attend_unsuited(attend_settings *is);
 
 /* Counts the bytes, then makes arrays, lists and plans. STATUS_MEMORY, with the sum: they do not fit. On failure nothing is
  * left. */

@@ -35,7 +35,7 @@ typedef struct result {
 
 typedef struct session {
     attend_settings is; /* of all variants but for which it is */
-    const char *variant, *precision, *csv_path;
+    const char *variant, *precision, *unit, *csv_path;
     int device_number, runs;
     uint64_t seed;
     bool check_only;
@@ -227,6 +227,7 @@ static void write_rows(FILE *out, const void *arg)
 static const char *const NAMES[] = {"all",   "three_steps",    "one_pass",
                                     "dense", "dense_one_pass", NULL};
 static const char *const PRECISIONS[] = {"fp16", "bf16", "fp32", NULL};
+static const char *const UNITS[] = {"wgmma", "mma16", "mma32", NULL};
 
 static enum precision find_precision(const char *name)
 {
@@ -234,6 +235,16 @@ static enum precision find_precision(const char *name)
     while (strcmp(precision_name((enum precision)which), name) != 0)
         which++;
     return (enum precision)which;
+}
+
+/* NUM_ONE_PASS_UNITS for none. */
+static int find_unit(const char *name)
+{
+    int which = 0;
+    while (which < NUM_ONE_PASS_UNITS &&
+           (!name || strcmp(one_pass_name((enum one_pass_unit)which), name) != 0))
+        which++;
+    return which;
 }
 
 /* The kernel of --product must be one of bsmm's in this precision. */
@@ -273,11 +284,6 @@ static enum status check_settings(const session *s, error_text *error)
     if (is->precision == PRECISION_FP32 && strstr(s->variant, "one_pass"))
         return fail(error, STATUS_USAGE, "--variant %s: one pass works in fp16 and bf16",
                     s->variant);
-    if (is->warp_queries != 16 && is->warp_queries != 32)
-        return fail(error, STATUS_USAGE, "--warp-queries %d: choose 16 or 32", is->warp_queries);
-    if (is->warp_queries == 32 && is->d == 128)
-        return fail(error, STATUS_USAGE,
-                    "--warp-queries 32 is for heads up to 64; --head-size is 128");
     TRY(check_product(is, error));
     return rows_check(s->csv_path, error);
 }
@@ -334,7 +340,7 @@ int main(int argc, char **argv)
     session s = {.is = {.pattern = {.length = 8192, .block = 64, .band = 4, .stride = 8},
                         .heads = 16,
                         .d = 64,
-                        .warp_queries = 16},
+                        .unit = NUM_ONE_PASS_UNITS},
                  .variant = "all",
                  .precision = "fp16",
                  .runs = 50};
@@ -356,8 +362,8 @@ int main(int argc, char **argv)
         {"precision", ARGUMENT_TEXT, &s.precision, 0, 0, "P", "fp16, bf16 or fp32", PRECISIONS},
         {"variant", ARGUMENT_TEXT, &s.variant, 0, 0, "V",
          "three_steps, one_pass, dense, dense_one_pass or all", NAMES},
-        {"warp-queries", ARGUMENT_WHOLE, &is->warp_queries, 16, 32, "N",
-         "queries of a warp in one pass: 16, or 32 for heads up to 64", NULL},
+        {"unit", ARGUMENT_TEXT, &s.unit, 0, 0, "U",
+         "of one pass: wgmma, mma16 or mma32; without: the first that suits", UNITS},
         {"product", ARGUMENT_TEXT, &is->product, 0, 0, "KERNEL",
          "of bsmm, for the last of three steps; without: by rule", NULL},
         {"runs", ARGUMENT_WHOLE, &s.runs, 3, 10000, "N", "timed runs", NULL},
@@ -376,6 +382,7 @@ int main(int argc, char **argv)
     s.seed = (uint64_t)seed;
     if (status == STATUS_OK) {
         is->precision = find_precision(s.precision);
+        is->unit = find_unit(s.unit);
         status = check_settings(&s, &error);
     }
     if (status == STATUS_OK) status = device_open(s.device_number, &s.device, &error);

@@ -33,23 +33,29 @@ typedef struct scores {
  * they become 0. Sums and exponentials are fp32. */
 cudaError_t softmax_rows(const scores *s);
 
+/* What multiplies in one pass: a warpgroup of Hopper, 64 queries by a block; a warp, 16 or 32 queries. */
+enum one_pass_unit { ONE_PASS_WGMMA, ONE_PASS_MMA16, ONE_PASS_MMA32, NUM_ONE_PASS_UNITS };
+
+/* "wgmma", "mma16", "mma32". */
+const char *one_pass_name(enum one_pass_unit unit);
+
 /* Attention in one pass. Q, K, V and O are [heads][L][d], 256-byte aligned, in fp16 or bf16. All heads have one layout: block
  * row r has the block columns col[row_ptr[r]] to col[row_ptr[r + 1] - 1], ascending, the one on the diagonal last. */
 typedef struct one_pass {
+    enum one_pass_unit unit;
     enum precision precision;
     int heads, length, d, block;
-    int warp_queries; /* 16 or 32: of a warp */
     float scale;
     const int *row_ptr, *col;
     const void *Q, *K, *V;
     void *O;
 } one_pass;
 
-/* Whether a kernel is there for it: in 16 bits, blocks of 32 and 64, d of 32, 64 and 128, the last with 16 queries a warp. */
-bool one_pass_suits(enum precision precision, int block, int d, int warp_queries);
+/* Says why there is no kernel of this unit for these sizes on the current device. NULL: there is one. */
+const char *one_pass_unsuited(enum one_pass_unit unit, enum precision precision, int block, int d);
 
 /* O = softmax(scale Q K^T at the blocks, up to the diagonal) V. Neither scores nor shares are stored: a share is rounded to 16
- * bits on its way to the product with V. Needs compute capability 8.0. Source: T. Dao, FlashAttention-2, 2023. */
+ * bits on its way to the product with V. Source: T. Dao, FlashAttention-2, 2023. */
 cudaError_t one_pass_run(const one_pass *a);
 
 #ifdef __cplusplus

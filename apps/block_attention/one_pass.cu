@@ -1,33 +1,39 @@
 /*
  * one_pass.cu - attention of a block of queries in one walk along its blocks of keys: scores, softmax and weighted sum, all in
- * registers. A warp has 16 or 32 queries, a thread block B of them; blocks of K and V come to shared memory ahead of their use.
+ * registers. A thread block has B queries; blocks of K and V come to shared memory ahead of their use.
  *
- * With 32 queries a warp reads K and V from shared memory half as often, but holds twice the registers.
+ * A warp multiplies 16 or 32 queries. With 32 it reads K and V from shared memory half as often, but holds twice the registers. A
+ * warpgroup of Hopper multiplies 64 queries by a block that it never reads into registers at all.
  */
 #include "device/async_copy.cuh"
 #include "device/cuda_try.h"
+#include "device/facts.h"
 #include "device/half.cuh"
 #include "device/mma.cuh"
+#include "device/pdl.cuh"
 #include "device/power.cuh"
 #include "device/vec.cuh"
 #include "device/warp.cuh"
+#include "device/wgmma.cuh"
 #include "kernels.h"
 
 #include <math.h>
 
 /* Tiles are B rows of D numbers of 16 bits. Q has one, and each step of the ring two: of K and of V. A warp has M times 16
- * queries. */
-template <int B, int D, int M> struct one_pass_shape {
+ * queries; UNIT is what multiplies them. */
+template <int B, int D, one_pass_unit UNIT> struct one_pass_shape {
+    static constexpr int M = UNIT == ONE_PASS_MMA32 ? 2 : 1;
     static constexpr int THREADS = B / (16 * M) * WARP_SIZE;
-    static constexpr int PIECES = D / 8; /* of 16 bytes, a row */
     static constexpr int TILE = B * D;
-    static constexpr int STAGES =
-        D == 128 ? 2 : 3; /* four thread blocks a multiprocessor at D = 64 */
+    static constexpr int STAGES = D == 128 ? 2 : 3;
     static constexpr int BYTES = 2 * TILE * (1 + 2 * STAGES);
+    /* A multiprocessor's, at least, where registers allow it: 16 warps. At D = 64 their shared memory just fits, too. */
+    static constexpr int BLOCKS = M == 1 && D < 128 ? 16 * WARP_SIZE / THREADS : 1;
 };
 
 /* Where piece c of row r lies in a tile. Eight rows of one piece, which ldmatrix reads at once, lie in different groups of four
- * banks: rows of 64 numbers and more begin in the same bank, of rows of 32 every second one does. */
+ * banks: rows of 64 numbers and more begin in the same bank, of rows of 32 every second one does. For rows of 32 and 64 it is what
+ * wgmma wants, too. */
 template <int D> __device__ __forceinline__ int place(int r, int c)
 {
     return r * D + (c ^ (D == 32 ? r / 2 % 4 : r % 8)) * 8;
@@ -44,13 +50,15 @@ __device__ __forceinline__ void fetch(H *tile, const H *from)
     }
 }
 
-/* Two neighbours of a fragment as one word. */
-template <class H> __device__ __forceinline__ uint32_t two(float low, float high)
+/* Makes 16 columns of results the left operand of a product. Layouts agree: each number stays in its lane. */
+template <class H>
+__device__ __forceinline__ void make_left(const float (&first)[4], const float (&second)[4],
+                                          uint32_t (&a)[4])
 {
-    const H x[2] = {narrow<H>(low), narrow<H>(high)};
-    uint32_t word;
-    memcpy(&word, x, sizeof word);
-    return word;
+    const H x[8] = {narrow<H>(first[0]),  narrow<H>(first[1]),  narrow<H>(first[2]),
+                    narrow<H>(first[3]),  narrow<H>(second[0]), narrow<H>(second[1]),
+                    narrow<H>(second[2]), narrow<H>(second[3])};
+    memcpy(a, x, sizeof a);
 }
 
 /* State of 16 queries. Of these a lane has two: rows g and g + 8 of the fragments (mma.cuh). most: the largest exponent so far;
@@ -127,7 +135,7 @@ __device__ __forceinline__ void exponentiate(float (&score)[B / 8][4], float fac
     }
 }
 
-/* out += P V. The layout of a result is that of a left operand: powers stay in their lanes. */
+/* out += P V, P being powers. */
 template <class H, int B, int D, int M>
 __device__ __forceinline__ void add_values(const H *V, const float (&power)[M][B / 8][4],
                                            queries<D> (&own)[M])
@@ -138,10 +146,7 @@ __device__ __forceinline__ void add_values(const H *V, const float (&power)[M][B
         uint32_t p[M][4];
 #pragma unroll
         for (int m = 0; m < M; m++)
-#pragma unroll
-            for (int i = 0; i < 4; i++)
-                p[m][i] = two<H>(power[m][2 * n + i / 2][i % 2 * 2],
-                                 power[m][2 * n + i / 2][i % 2 * 2 + 1]);
+            make_left<H>(power[m][2 * n], power[m][2 * n + 1], p[m]);
 #pragma unroll
         for (int f = 0; f < D / 16; f++) {
             uint32_t x[4];
@@ -155,6 +160,38 @@ __device__ __forceinline__ void add_values(const H *V, const float (&power)[M][B
                 }
         }
     }
+}
+
+/* The same two products by a warpgroup, whose warps have 16 queries each: K and V are read where they lie. A row of K is a column of
+ * K^T, and a product takes 16 numbers of each; a row of V is a row, and a product takes 16 of them. */
+template <class H, int B, int D>
+__device__ __forceinline__ void multiply_keys_at_once(const H *K, uint32_t (&q)[D / 16][4],
+                                                      float (&score)[B / 8][4])
+{
+    const uint64_t keys = wgmma_operand<2 * D>(K);
+    wgmma_fence(q, score);
+#pragma unroll
+    for (int k = 0; k < D / 16; k++)
+        wgmma_k16<H, false>(score, q[k], keys + k * (2 * 16 / 16));
+    wgmma_commit();
+    wgmma_wait(score);
+}
+
+template <class H, int B, int D>
+__device__ __forceinline__ void add_values_at_once(const H *V, const float (&power)[B / 8][4],
+                                                   float (&out)[D / 8][4])
+{
+    const uint64_t values = wgmma_operand<2 * D>(V);
+    uint32_t p[B / 16][4];
+#pragma unroll
+    for (int n = 0; n < B / 16; n++)
+        make_left<H>(power[2 * n], power[2 * n + 1], p[n]);
+    wgmma_fence(p, out);
+#pragma unroll
+    for (int n = 0; n < B / 16; n++)
+        wgmma_k16<H, true>(out, p[n], values + n * (16 * 2 * D / 16));
+    wgmma_commit();
+    wgmma_wait(out);
 }
 
 /* Stores O of 16 queries, by way of `tile`, where their rows of Q were: only this warp has read them. */
@@ -182,19 +219,21 @@ __device__ __forceinline__ void store(const queries<D> &own, H *tile, H *O, int 
 }
 
 /* Thread block (x, y): a block of queries of head y. Those with most blocks of keys come first. */
-template <class H, int B, int D, int M>
-static __global__ void __launch_bounds__(one_pass_shape<B, D, M>::THREADS)
-    one_pass_kernel(const one_pass a, float factor)
+template <class H, int B, int D, one_pass_unit UNIT>
+static __global__ void __launch_bounds__(one_pass_shape<B, D, UNIT>::THREADS,
+                                         one_pass_shape<B, D, UNIT>::BLOCKS)
+    one_pass_kernel(const one_pass a)
 {
-    typedef one_pass_shape<B, D, M> shape;
-    constexpr int THREADS = shape::THREADS, STAGES = shape::STAGES;
-    extern __shared__ __align__(16) unsigned char shared[];
+    typedef one_pass_shape<B, D, UNIT> shape;
+    constexpr int THREADS = shape::THREADS, STAGES = shape::STAGES, M = shape::M;
+    extern __shared__ __align__(1024) unsigned char shared[];
     H *const Q = (H *)shared, *const ring = Q + shape::TILE;
     const int block_row = gridDim.x - 1 - blockIdx.x, row = warp_id() * 16 * M, lane = lane_id();
     const size_t head = (size_t)blockIdx.y * a.length * D, mine = head + (size_t)block_row * B * D;
     const int *const col = a.col + a.row_ptr[block_row];
     const int steps = a.row_ptr[block_row + 1] - a.row_ptr[block_row];
     const H *const K = (const H *)a.K + head, *const V = (const H *)a.V + head;
+    const float factor = a.scale * 1.44269504f; /* log2(e): powers are of 2 */
     const auto fetch_step = [&](int step) {
         const size_t from = (size_t)col[step] * B * D;
         H *const to = ring + step % STAGES * 2 * shape::TILE;
@@ -210,6 +249,7 @@ static __global__ void __launch_bounds__(one_pass_shape<B, D, M>::THREADS)
     uint32_t q[M][D / 16][4];
     for (int step = 0; step < steps; step++) {
         async_wait<STAGES - 2>();
+        if (UNIT == ONE_PASS_WGMMA) wgmma_publish();
         __syncthreads(); /* this step has arrived, and all warps are done with the one before */
         if (step + STAGES - 1 < steps) fetch_step(step + STAGES - 1);
         async_commit();
@@ -218,55 +258,85 @@ static __global__ void __launch_bounds__(one_pass_shape<B, D, M>::THREADS)
 #pragma unroll
             for (int k = 0; k < D / 16; k++)
                 ldmatrix_x4(q[m][k], Q + place<D>(row + 16 * m + lane % 16, 2 * k + lane / 16));
-        const H *const keys = ring + step % STAGES * 2 * shape::TILE;
+        const H *const keys = ring + step % STAGES * 2 * shape::TILE, *const values =
+                                                                          keys + shape::TILE;
         float score[M][B / 8][4] = {};
-        multiply_keys<H, B, D, M>(keys, q, score);
+        if constexpr (UNIT == ONE_PASS_WGMMA)
+            multiply_keys_at_once<H, B, D>(keys, q[0], score[0]);
+        else
+            multiply_keys<H, B, D, M>(keys, q, score);
 #pragma unroll
         for (int m = 0; m < M; m++) {
             if (step == steps - 1) mask<B>(score[m], row + 16 * m);
             exponentiate<B, D>(score[m], factor, own[m]);
         }
-        add_values<H, B, D, M>(keys + shape::TILE, score, own);
+        if constexpr (UNIT == ONE_PASS_WGMMA)
+            add_values_at_once<H, B, D>(values, score[0], own[0].out);
+        else
+            add_values<H, B, D, M>(values, score, own);
     }
 #pragma unroll
     for (int m = 0; m < M; m++)
         store<H, D>(own[m], Q, (H *)a.O + mine, row + 16 * m);
 }
 
-template <class H, int B, int D, int M> static cudaError_t launch(const one_pass *a)
+/* ---- launching --------------------------------------------------------------------------------- */
+
+template <class H, int B, int D, one_pass_unit UNIT> static cudaError_t launch(const one_pass *a)
 {
-    typedef one_pass_shape<B, D, M> shape;
-    const auto kernel = one_pass_kernel<H, B, D, M>;
-    const float factor = (float)(a->scale * 1.4426950408889634); /* log2(e) */
+    typedef one_pass_shape<B, D, UNIT> shape;
+    const auto kernel = one_pass_kernel<H, B, D, UNIT>;
     CUDA_TRY(cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                   shape::BYTES));
-    kernel<<<dim3(a->length / B, a->heads), shape::THREADS, shape::BYTES>>>(*a, factor);
+    kernel<<<dim3(a->length / B, a->heads), shape::THREADS, shape::BYTES>>>(*a);
     return cudaGetLastError();
 }
 
+/* Kernels of a warp's 16 queries fit every size, those of 32 all but the largest head. */
 template <class H, int B> static cudaError_t launch_block(const one_pass *a)
 {
-    if (a->d == 128) return launch<H, B, 128, 1>(a); /* 32 queries would not fit into registers */
-    if (a->warp_queries == 16) return a->d == 32 ? launch<H, B, 32, 1>(a) : launch<H, B, 64, 1>(a);
-    return a->d == 32 ? launch<H, B, 32, 2>(a) : launch<H, B, 64, 2>(a);
+    if (a->unit == ONE_PASS_MMA32)
+        return a->d == 32 ? launch<H, B, 32, ONE_PASS_MMA32>(a)
+                          : launch<H, B, 64, ONE_PASS_MMA32>(a);
+    return a->d == 32   ? launch<H, B, 32, ONE_PASS_MMA16>(a)
+           : a->d == 64 ? launch<H, B, 64, ONE_PASS_MMA16>(a)
+                        : launch<H, B, 128, ONE_PASS_MMA16>(a);
 }
 
 template <class H> static cudaError_t launch_format(const one_pass *a)
 {
+    if (a->unit == ONE_PASS_WGMMA)
+        return a->d == 32 ? launch<H, 64, 32, ONE_PASS_WGMMA>(a)
+                          : launch<H, 64, 64, ONE_PASS_WGMMA>(a);
     return a->block == 32 ? launch_block<H, 32>(a) : launch_block<H, 64>(a);
-}
-
-bool one_pass_suits(enum precision precision, int block, int d, int warp_queries)
-{
-    return precision != PRECISION_FP32 && (block == 32 || block == 64) &&
-           (d == 32 || d == 64 || d == 128) &&
-           (warp_queries == 16 || (warp_queries == 32 && d != 128));
 }
 
 cudaError_t one_pass_run(const one_pass *a)
 {
-    if (!one_pass_suits(a->precision, a->block, a->d, a->warp_queries))
-        return cudaErrorNotSupported;
+    if (one_pass_unsuited(a->unit, a->precision, a->block, a->d)) return cudaErrorNotSupported;
     return a->precision == PRECISION_FP16 ? launch_format<__half>(a)
                                           : launch_format<__nv_bfloat16>(a);
+}
+
+const char *one_pass_name(enum one_pass_unit unit)
+{
+    static const char *const names[] = {"wgmma", "mma16", "mma32"};
+    return names[unit];
+}
+
+const char *one_pass_unsuited(enum one_pass_unit unit, enum precision precision, int block, int d)
+{
+    const int capability = device_facts_get()->compute_capability;
+    const auto kernel = one_pass_kernel<__half, 64, 64, ONE_PASS_WGMMA>;
+    bool compiled;
+    if (precision == PRECISION_FP32) return "tensor cores are for fp16 and bf16 here";
+    if ((block != 32 && block != 64) || (d != 32 && d != 64 && d != 128))
+        return "blocks of 32 and 64, heads of 32, 64 and 128";
+    if (capability < 80) return "compute capability 8.0 is needed";
+    if (unit == ONE_PASS_MMA32 && d == 128) return "mma32 is for heads up to 64";
+    if (unit != ONE_PASS_WGMMA) return NULL;
+    if (block != 64 || d == 128) return "wgmma is for blocks of 64, and heads up to 64";
+    if (capability != 90 || compiled_for_90(kernel, &compiled) != cudaSuccess || !compiled)
+        return "wgmma needs compute capability 9.0, and code for it (make ARCH=90)";
+    return NULL;
 }

@@ -90,6 +90,20 @@ template <int PRODUCTS> __device__ __forceinline__ void wgmma_fence(uint32_t (&a
 #endif
 }
 
+/* The same where d has been written since its last product, too. */
+template <int PRODUCTS, int TILES>
+__device__ __forceinline__ void wgmma_fence(uint32_t (&a)[PRODUCTS][4], float (&d)[TILES][4])
+{
+#if WGMMA_COMPILED
+#pragma unroll
+    for (int i = 0; i < 4 * TILES; i++)
+        asm volatile("" : "+f"(d[i / 4][i % 4])::"memory");
+#else
+    (void)d;
+#endif
+    wgmma_fence(a);
+}
+
 #define WGMMA_D4(how, d) how(d[0]), how(d[1]), how(d[2]), how(d[3])
 #define WGMMA_D16(how, d) \
     WGMMA_D4(how, d[0]), WGMMA_D4(how, d[1]), WGMMA_D4(how, d[2]), WGMMA_D4(how, d[3])
