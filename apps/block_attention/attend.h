@@ -15,12 +15,12 @@
 #ifndef BLOCK_ATTENTION_ATTEND_H
 #define BLOCK_ATTENTION_ATTEND_H
 
+#include "harness/rooms.h"
 #include "kernels.h"
 #include "library/sparse_plan.h"
 #include "matrix/block_layout.h"
 #include "ops/precision.h"
 #include "pattern.h"
-#include "training/rooms.h"
 
 #include <cublas_v2.h>
 

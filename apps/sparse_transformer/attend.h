@@ -10,9 +10,9 @@
 #ifndef SPARSE_TRANSFORMER_ATTEND_H
 #define SPARSE_TRANSFORMER_ATTEND_H
 
+#include "harness/rooms.h"
 #include "ops/attention.h"
 #include "parts.h"
-#include "training/rooms.h"
 
 #include <cublas_v2.h>
 

@@ -1,8 +1,8 @@
 /*
  * rooms.h - device memory that is counted before it is taken: a list of arrays, allocated together.
  */
-#ifndef TRAINING_ROOMS_H
-#define TRAINING_ROOMS_H
+#ifndef HARNESS_ROOMS_H
+#define HARNESS_ROOMS_H
 
 #include "matrix/status.h"
 

@@ -1,4 +1,4 @@
-#include "training/rooms.h"
+#include "harness/rooms.h"
 
 #include "harness/device.h"
 
