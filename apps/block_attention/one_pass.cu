@@ -201,6 +201,7 @@ __device__ __forceinline__ void store(const queries<D> &own, H *tile, H *O, int 
     constexpr int PIECES = D / 8;
     const int lane = lane_id();
     const float one[2] = {1 / subwarp_sum<4>(own.total[0]), 1 / subwarp_sum<4>(own.total[1])};
+    __syncwarp(); /* other lanes may have read Q in this very step */
 #pragma unroll
     for (int f = 0; f < D / 8; f++)
 #pragma unroll
