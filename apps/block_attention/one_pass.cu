@@ -201,7 +201,7 @@ __device__ __forceinline__ void store(const queries<D> &own, H *tile, H *O, int 
     constexpr int PIECES = D / 8;
     const int lane = lane_id();
     const float one[2] = {1 / subwarp_sum<4>(own.total[0]), 1 / subwarp_sum<4>(own.total[1])};
-    __syncwarp(); /* other lanes may have read Q in this very step */
+    __syncwarp(); /* other lanes have read Q, perhaps since the last barrier */
 #pragma unroll
     for (int f = 0; f < D / 8; f++)
 #pragma unroll
@@ -246,19 +246,21 @@ static __global__ void __launch_bounds__(one_pass_shape<B, D, UNIT>::THREADS,
         if (step < steps) fetch_step(step);
         async_commit(); /* an empty group keeps the count right */
     }
+    async_wait<STAGES - 2>();
+    __syncthreads(); /* Q is there */
     queries<D> own[M];
     uint32_t q[M][D / 16][4];
+#pragma unroll
+    for (int m = 0; m < M; m++)
+#pragma unroll
+        for (int k = 0; k < D / 16; k++)
+            ldmatrix_x4(q[m][k], Q + place<D>(row + 16 * m + lane % 16, 2 * k + lane / 16));
     for (int step = 0; step < steps; step++) {
         async_wait<STAGES - 2>();
         if (UNIT == ONE_PASS_WGMMA) wgmma_publish();
         __syncthreads(); /* this step has arrived, and all warps are done with the one before */
         if (step + STAGES - 1 < steps) fetch_step(step + STAGES - 1);
         async_commit();
-#pragma unroll
-        for (int m = 0; step == 0 && m < M; m++)
-#pragma unroll
-            for (int k = 0; k < D / 16; k++)
-                ldmatrix_x4(q[m][k], Q + place<D>(row + 16 * m + lane % 16, 2 * k + lane / 16));
         const H *const keys = ring + step % STAGES * 2 * shape::TILE, *const values =
                                                                           keys + shape::TILE;
         float score[M][B / 8][4] = {};
