@@ -199,31 +199,60 @@ static double whole_bound(enum precision precision, int n, double mean, double s
     return share + ROUNDOFF * ((is_exact ? 0 : 4. * n) + 20) * size;
 }
 
-/* sum[c] and size[c]: of V and |V| over the keys of blocks that are whole; the diagonal's are added query by query. */
-static void judge_whole(bench *b, int64_t head, int block_row, double *sum, double *size)
+/* Sums of V and of |V| over keys, a number for each feature. */
+typedef struct key_sums {
+    double sum[128], size[128];
+} key_sums;
+
+static void add_key(key_sums *to, const float *V, int d)
+{
+    for (int c = 0; c < d; c++) {
+        to->sum[c] += V[c];
+        to->size[c] += fabs((double)V[c]);
+    }
+}
+
+static void add_sums(key_sums *to, const key_sums *x, int d)
+{
+    for (int c = 0; c < d; c++) {
+        to->sum[c] += x->sum[c];
+        to->size[c] += x->size[c];
+    }
+}
+
+/* Judges row `row` of O, whose query attends to n keys with these sums. */
+static void judge_mean(bench *b, int64_t row, int n, const key_sums *keys)
+{
+    const int d = b->a->is.d;
+    const enum precision precision = b->a->is.precision;
+    for (int c = 0; c < d; c++) {
+        const double mean = keys->sum[c] / n;
+        const double off = whole_bound(precision, n, mean, keys->size[c] / n);
+        note(b, CHECKED_WHOLE,
+             share_of(fabs(b->O[row * d + c] - mean), rounding_stored(precision, mean, off)), row);
+    }
+}
+
+/* All rows of a head. `of_block` gets the sums of each block of keys; on the diagonal keys are added query by query. */
+static void judge_whole(bench *b, int64_t head, key_sums *of_block)
 {
     const block_pattern *p = &b->a->pattern;
-    const int d = b->a->is.d, B = p->block;
-    const enum precision precision = b->a->is.precision;
+    const int d = b->a->is.d, B = p->block, side = pattern_side(p);
     const int64_t first = head * p->length;
-    int n = 0;
-    memset(sum, 0, d * sizeof *sum);
-    memset(size, 0, d * sizeof *size);
-    for (int col = 0; col <= block_row; col++) {
-        if (!pattern_has(p, block_row, col)) continue;
-        for (int64_t key = first + col * B; key < first + (col + 1) * B; key++) {
-            n++;
-            for (int c = 0; c < d; c++) {
-                sum[c] += b->V[key * d + c];
-                size[c] += fabs((double)b->V[key * d + c]);
-                if (col != block_row) continue;
-                const double mean = sum[c] / n;
-                const double off = whole_bound(precision, n, mean, size[c] / n);
-                note(
-                    b, CHECKED_WHOLE,
-                    share_of(fabs(b->O[key * d + c] - mean), rounding_stored(precision, mean, off)),
-                    key);
-            }
+    memset(of_block, 0, (size_t)side * sizeof *of_block);
+    for (int64_t key = 0; key < p->length; key++)
+        add_key(&of_block[key / B], b->V + (first + key) * d, d);
+    for (int block_row = 0; block_row < side; block_row++) {
+        key_sums keys = {{0}, {0}};
+        int n = 0;
+        for (int col = 0; col < block_row; col++) {
+            if (!pattern_has(p, block_row, col)) continue;
+            add_sums(&keys, &of_block[col], d);
+            n += B;
+        }
+        for (int64_t row = first + block_row * B; row < first + (block_row + 1) * B; row++) {
+            add_key(&keys, b->V + row * d, d);
+            judge_mean(b, row, ++n, &keys);
         }
     }
 }
@@ -232,16 +261,15 @@ static enum status check_whole(bench *b, error_text *error)
 {
     const int64_t count = (int64_t)attend_count(b->a);
     const uint64_t seed = random_substream(b->seed, OF_WHOLE);
-    double *sum = malloc(2 * (size_t)b->a->is.d * sizeof *sum);
-    if (!sum) return fail(error, STATUS_MEMORY, "no memory for sums");
+    key_sums *of_block = malloc((size_t)pattern_side(&b->a->pattern) * sizeof *of_block);
+    if (!of_block) return fail(error, STATUS_MEMORY, "no memory for sums");
     memset(b->Q, 0, count * sizeof *b->Q);
     for (int64_t i = 0; i < count; i++)
         b->V[i] = input_number(MOST_WHOLE, seed, (uint64_t)i);
     const enum status status = run(b, b->Q, b->K, b->V, b->O, error);
     for (int64_t head = 0; head < b->a->is.heads && status == STATUS_OK; head++)
-        for (int row = 0; row < pattern_side(&b->a->pattern); row++)
-            judge_whole(b, head, row, sum, sum + b->a->is.d);
-    free(sum);
+        judge_whole(b, head, of_block);
+    free(of_block);
     return status;
 }
 
