@@ -59,16 +59,20 @@ static enum status do_work(void *arg, error_text *error)
                                 : attend_part(w->a, (enum part)w->part, error);
 }
 
+/* Parts first: O is that of whole runs when it is judged again. */
 static enum status time_variant(const session *s, const attend *a, result *r)
 {
     work all = {a, NUM_PARTS};
-    enum status status = time_work(do_work, &all, NULL, WARM_UPS, s->runs, &r->time, &r->error);
     const bool has_parts = r->variant == THREE_STEPS || r->variant == DENSE;
+    enum status status = STATUS_OK;
     for (int part = 0; part < NUM_PARTS && has_parts && status == STATUS_OK; part++) {
         work one = {a, part};
         status = time_work(do_work, &one, NULL, WARM_UPS, s->runs, &r->part[part], &r->error);
     }
-    return status;
+    if (status == STATUS_OK) status = attend_upload(a, NULL, NULL, NULL, &r->error);
+    if (status == STATUS_OK)
+        status = time_work(do_work, &all, NULL, WARM_UPS, s->runs, &r->time, &r->error);
+    return status == STATUS_OK ? check_again(a, s->seed, &r->v, &r->error) : status;
 }
 
 static enum status use(const session *s, const attend *a, result *r)
@@ -190,9 +194,9 @@ static void print_results(const session *s)
 static void write_row(FILE *out, const session *s, const result *r)
 {
     const attend_settings *is = &s->is;
-    const bool timed = !isnan(r->time.median_ms), checked = r->v.worst[CHECKED_ORACLE] >= 0;
-    const double numbers[] = {checked ? verdict_worst(&r->v) : NAN,
-                              r->time.median_ms,
+    const bool timed = r->status == STATUS_OK && !isnan(r->time.median_ms),
+               checked = r->v.worst[CHECKED_ORACLE] >= 0;
+    const double numbers[] = {r->time.median_ms,
                               r->time.iqr_ms,
                               r->part[PART_SCORES].median_ms,
                               r->part[PART_SOFTMAX].median_ms,
@@ -204,8 +208,9 @@ static void write_row(FILE *out, const session *s, const result *r)
             precision_name(is->precision), is->pattern.length, is->heads, is->d, is->pattern.block,
             is->pattern.band, is->pattern.stride, r->blocks, (double)r->blocks / causal_blocks(s),
             r->bytes, r->score_bytes, s->seed, row_status(r->status), timed ? s->runs : 0);
+    csv_add_number(out, checked ? verdict_worst(&r->v) : NAN);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        csv_add_number(out, numbers[i]);
+        csv_add_number(out, timed ? numbers[i] : NAN);
     row_add_machine(out, &s->device);
     csv_add_text(out, r->status == STATUS_OK ? "" : r->error.text);
     fputc('\n', out);

@@ -36,7 +36,11 @@ typedef struct verdict {
 
 double verdict_worst(const verdict *v);
 
-/* Uploads inputs, runs, and judges. STATUS_WRONG names the first check that fails. Inputs are left as `oracle` has them. */
+/* Uploads inputs, runs, and judges. STATUS_WRONG names the first check that fails. Inputs are left as `oracle` has them, and O is
+ * NaN. */
 enum status check_attention(const attend *a, uint64_t seed, verdict *v, error_text *error);
+
+/* Judges what runs since have left in O by `oracle` and `ones`; v keeps the worst. */
+enum status check_again(const attend *a, uint64_t seed, verdict *v, error_text *error);
 
 #endif
