@@ -80,31 +80,47 @@ cudaError_t device_identity(int *d_order, int count, cudaStream_t stream)
     return cudaGetLastError();
 }
 
+static int tiles_of(int count)
+{
+    return count <= 1 ? 0 : (count - 1) / TILE + 1;
+}
+
+/* The counts of all tiles, what their scan needs, and a second order. */
+size_t device_argsort_workspace(int count)
+{
+    const int counts = DIGITS * tiles_of(count);
+    return (size_t)counts + device_scan_workspace(counts) + (size_t)count;
+}
+
+cudaError_t device_argsort_in(int *d_workspace, const int *d_key, int largest_key, int *d_order,
+                              int count, cudaStream_t stream)
+{
+    if (count <= 1) return cudaSuccess;
+    const int tiles = tiles_of(count), blocks = (tiles - 1) / WARPS + 1, counts = DIGITS * tiles;
+    int *const d_place = d_workspace, *const d_moved = d_place + counts,
+               *const d_of_scan = d_moved + count;
+    for (int shift = 0; shift < 31 && largest_key >> shift; shift += DIGIT_BITS) {
+        count_digits_kernel<<<blocks, BLOCK, 0, stream>>>(d_key, d_order, count, shift, tiles,
+                                                          d_place);
+        CUDA_TRY(cudaGetLastError());
+        CUDA_TRY(device_exclusive_scan_in(d_of_scan, d_place, counts, stream));
+        move_kernel<<<blocks, BLOCK, 0, stream>>>(d_key, d_order, count, shift, tiles, d_place,
+                                                  d_moved);
+        CUDA_TRY(cudaGetLastError());
+        CUDA_TRY(cudaMemcpyAsync(d_order, d_moved, (size_t)count * sizeof(int),
+                                 cudaMemcpyDeviceToDevice, stream));
+    }
+    return cudaSuccess;
+}
+
 cudaError_t device_argsort(const int *d_key, int largest_key, int *d_order, int count,
                            cudaStream_t stream)
 {
     if (count <= 1) return cudaSuccess;
-    const int tiles = (count - 1) / TILE + 1, blocks = (tiles - 1) / WARPS + 1;
-    const int counts = DIGITS * tiles;
-    int *d_place = NULL;
-    cudaError_t error;
-    CUDA_TRY(cudaMalloc((void **)&d_place,
-                        (counts + (size_t)count + device_scan_workspace(counts)) * sizeof(int)));
-    int *const d_moved = d_place + counts, *const d_workspace = d_moved + count;
-    for (int shift = 0; shift < 31 && largest_key >> shift; shift += DIGIT_BITS) {
-        count_digits_kernel<<<blocks, BLOCK, 0, stream>>>(d_key, d_order, count, shift, tiles,
-                                                          d_place);
-        CUDA_TRY_GOTO(error, done, cudaGetLastError());
-        CUDA_TRY_GOTO(error, done, device_exclusive_scan_in(d_workspace, d_place, counts, stream));
-        move_kernel<<<blocks, BLOCK, 0, stream>>>(d_key, d_order, count, shift, tiles, d_place,
-                                                  d_moved);
-        CUDA_TRY_GOTO(error, done, cudaGetLastError());
-        CUDA_TRY_GOTO(error, done,
-                      cudaMemcpyAsync(d_order, d_moved, (size_t)count * sizeof(int),
-                                      cudaMemcpyDeviceToDevice, stream));
-    }
-    CUDA_TRY_GOTO(error, done, cudaStreamSynchronize(stream)); /* before the workspace goes */
-done:
-    cudaFree(d_place);
+    int *d_workspace = NULL;
+    CUDA_TRY(cudaMalloc((void **)&d_workspace, device_argsort_workspace(count) * sizeof(int)));
+    cudaError_t error = device_argsort_in(d_workspace, d_key, largest_key, d_order, count, stream);
+    if (error == cudaSuccess) error = cudaStreamSynchronize(stream); /* before the workspace goes */
+    cudaFree(d_workspace);
     return error;
 }

@@ -6,6 +6,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include <stddef.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -17,6 +19,11 @@ extern "C" {
  * waited for; allocates and frees a workspace of about count * 6 bytes. */
 cudaError_t device_argsort(const int *d_key, int largest_key, int *d_order, int count,
                            cudaStream_t stream);
+
+/* The same in a workspace of the caller's, device_argsort_workspace(count) ints; not waited for. */
+size_t device_argsort_workspace(int count);
+cudaError_t device_argsort_in(int *d_workspace, const int *d_key, int largest_key, int *d_order,
+                              int count, cudaStream_t stream);
 
 /* d_order[i] = i. */
 cudaError_t device_identity(int *d_order, int count, cudaStream_t stream);

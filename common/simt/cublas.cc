@@ -192,6 +192,35 @@ cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t transa,
                                       Btype, ldb, 0, beta, C, Ctype, ldc, 0, 1, computeType, algo);
 }
 
+cublasStatus_t cublasGemmGroupedBatchedEx(
+    cublasHandle_t handle, const cublasOperation_t transa[], const cublasOperation_t transb[],
+    const int m[], const int n[], const int k[], const void *alpha, const void *const A[],
+    cudaDataType Atype, const int lda[], const void *const B[], cudaDataType Btype, const int ldb[],
+    const void *beta, void *const C[], cudaDataType Ctype, const int ldc[], int group_count,
+    const int group_size[], cublasComputeType_t computeType)
+{
+    int at = 0, count = 0;
+    for (int g = 0; g < group_count; g++)
+        count += group_size[g];
+    const size_t bytes = count * sizeof(void *);
+    if (count && (!simt_memory_valid(A, bytes) || !simt_memory_valid(B, bytes) ||
+                  !simt_memory_valid(C, bytes)))
+        return CUBLAS_STATUS_INVALID_VALUE;
+    for (int g = 0; g < group_count; g++)
+        for (int i = 0; i < group_size[g]; i++, at++) {
+            simt_memory_open();
+            const void *const a = A[at], *const b = B[at];
+            void *const c = C[at];
+            simt_memory_close();
+            const cublasStatus_t status = cublasGemmEx(
+                handle, transa[g], transb[g], m[g], n[g], k[g], (const float *)alpha + g, a, Atype,
+                lda[g], b, Btype, ldb[g], (const float *)beta + g, c, Ctype, ldc[g], computeType,
+                CUBLAS_GEMM_DEFAULT);
+            if (status) return status;
+        }
+    return CUBLAS_STATUS_SUCCESS;
+}
+
 cublasStatus_t cublasSgemmStridedBatched(cublasHandle_t handle, cublasOperation_t transa,
                                          cublasOperation_t transb, int m, int n, int k,
                                          const float *alpha, const float *A, int lda,

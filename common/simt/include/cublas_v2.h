@@ -78,6 +78,16 @@ cublasStatus_t cublasGemmStridedBatchedEx(
     cudaDataType Btype, int ldb, long long strideB, const void *beta, void *C, cudaDataType Ctype,
     int ldc, long long strideC, int count, cublasComputeType_t computeType, cublasGemmAlgo_t algo);
 
+/* Groups of products, each group with sizes of its own, in one call. What differs between groups is an array of host memory
+ * with an element a group; alpha and beta are floats there. Pointers to operands lie on the device, those of a group behind
+ * those of the one before, group_size of them. */
+cublasStatus_t cublasGemmGroupedBatchedEx(
+    cublasHandle_t handle, const cublasOperation_t transa[], const cublasOperation_t transb[],
+    const int m[], const int n[], const int k[], const void *alpha, const void *const A[],
+    cudaDataType Atype, const int lda[], const void *const B[], cudaDataType Btype, const int ldb[],
+    const void *beta, void *const C[], cudaDataType Ctype, const int ldc[], int group_count,
+    const int group_size[], cublasComputeType_t computeType);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,204 @@
+/*
+ * product_wgmma.cu - products of rows on Hopper: tiles of 128 x 256. The copy engine fills a ring of four steps, and two
+ * warpgroups multiply, 64 rows each, with the rows in registers and W in shared memory. Tile and ring are those of lab 53.
+ *
+ * Maps of the copy engine hold addresses and sizes, and neither changes from step to step: rows have room for any routing,
+ * and the expert is a part of the coordinates. So the host makes them without knowing where a token went.
+ */
+#include "tiles.cuh"
+
+#include "device/cuda_try.h"
+#include "device/facts.h"
+#include "device/mbarrier.cuh"
+#include "device/mma.cuh"
+#include "device/pdl.cuh"
+#include "device/tensor_map.cuh"
+#include "device/wgmma.cuh"
+
+constexpr int COLUMNS = 256, STAGES = 4, WARPS = TILE_ROWS / 16, THREADS = WARPS * 32 + 128;
+constexpr int HALF_ROWS = 64, SQUARE = DEEP * 64, SQUARES = COLUMNS / 64;
+
+/* Arguments of the kernel. Boxes of both maps are 64 x 64. */
+struct work {
+    tensor_map rows, W;
+    product p;
+    int stripes;
+};
+
+/* Contents of shared memory. A step: two squares of rows, then four of W, side by side in the result. */
+struct workplace {
+    __half stage[STAGES][(TILE_ROWS + COLUMNS) * DEEP];
+    __half result[WARPS][16 * 64];
+    mbarrier full[STAGES], empty[STAGES];
+};
+
+/* ---- the thread that fetches ------------------------------------------------------------------- */
+
+static __device__ __forceinline__ void fetch_all(const work &w, workplace &place_of)
+{
+    const int jobs = *w.p.tiles * w.stripes, steps = w.p.deep / DEEP;
+    ring_turn turn = {0, 1};
+    for (int i = blockIdx.x; i < jobs; i += gridDim.x) {
+        const job j = job_at(w.p.tile, w.stripes, COLUMNS, i);
+        const int halves = j.rows.rows > HALF_ROWS ? 2 : 1;
+        for (int s = 0; s < steps; s++) {
+            __half *const stage = place_of.stage[turn.number];
+            mbarrier *const full = &place_of.full[turn.number];
+            mbarrier_wait(&place_of.empty[turn.number], turn.parity);
+            mbarrier_expect(full, (halves + SQUARES) * SQUARE * 2);
+            for (int h = 0; h < halves; h++)
+                tensor_copy(stage + h * SQUARE, &w.rows, j.rows.row + h * HALF_ROWS, s * DEEP,
+                            full);
+#pragma unroll
+            for (int q = 0; q < SQUARES; q++)
+                tensor_copy(stage + (2 + q) * SQUARE, &w.W, j.rows.expert * w.p.deep + s * DEEP,
+                            j.column + q * 64, full);
+            turn.advance(STAGES);
+        }
+    }
+}
+
+/* ---- warps that multiply ----------------------------------------------------------------------- */
+
+/* The warp has read a stage. */
+static __device__ __forceinline__ void give_back(workplace &w, int stage)
+{
+    __syncwarp(); /* one lane arrives for all that have read */
+    if (lane_id() == 0) mbarrier_arrive(&w.empty[stage]);
+}
+
+/* A warp's place in the ring, and the stage whose products are still running, or -1. */
+struct progress {
+    ring_turn turn;
+    int running;
+};
+
+/* Starts a step's products, then waits for those of the step before, whose operands are in `before`. */
+static __device__ __forceinline__ void multiply_add(workplace &w, progress &at,
+                                                    float (&sum)[SQUARES][8][4],
+                                                    uint32_t (&x)[DEEP / 16][4],
+                                                    uint32_t (&before)[DEEP / 16][4])
+{
+    constexpr int NEXT = 16 * DEEP * 2 / 16; /* 16 rows of W, in pieces of 16 bytes */
+    const int s = at.turn.number, lane = lane_id();
+    const __half *const rows = w.stage[s], *const W = rows + 2 * SQUARE;
+    mbarrier_wait(&w.full[s], at.turn.parity);
+#pragma unroll
+    for (int k = 0; k < DEEP / 16; k++)
+        ldmatrix_x4(x[k], rows + place(warp_id() * 16 + lane % 16, 2 * k + lane / 16));
+    wgmma_fence(x);
+#pragma unroll
+    for (int q = 0; q < SQUARES; q++) {
+        const uint64_t square = wgmma_operand<2 * DEEP>(W + q * SQUARE);
+#pragma unroll
+        for (int k = 0; k < DEEP / 16; k++)
+            wgmma_k16<__half, true>(sum[q], x[k], square + k * NEXT);
+    }
+    wgmma_commit();
+    wgmma_wait_but(1, before);
+    if (at.running >= 0) give_back(w, at.running);
+    at.running = s;
+    at.turn.advance(STAGES);
+}
+
+/* Stores a warp's 16 rows: 64 columns at a time through its part of `result`, so that 8 lanes write 128 bytes. */
+static __device__ __forceinline__ void store(const product &p, const job &j, __half *result,
+                                             const float (&sum)[SQUARES][8][4])
+{
+    const int lane = lane_id(), row0 = warp_id() * 16;
+#pragma unroll
+    for (int q = 0; q < SQUARES; q++) {
+        __syncwarp();
+#pragma unroll
+        for (int n = 0; n < 8; n++)
+#pragma unroll
+            for (int h = 0; h < 2; h++) {
+                const float *const s = &sum[q][n][2 * h];
+                const __half x[2] = {finish(s[0], p.relu), finish(s[1], p.relu)};
+                store_vector(result + place(lane / 4 + 8 * h, n) + lane % 4 * 2, x);
+            }
+        __syncwarp();
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            const int r = 4 * i + lane / 8, c = lane % 8, column = j.column + 64 * q + 8 * c;
+            __half x[8];
+            if (row0 + r >= j.rows.rows || column >= p.outs) continue;
+            load_vector_plain(x, result + place(r, c));
+            store_vector((__half *)p.out + (size_t)(j.rows.row + row0 + r) * p.outs + column, x);
+        }
+    }
+}
+
+/* The 64 rows of this warpgroup are no rows of the tile: lets its steps pass. */
+static __device__ __forceinline__ void pass_by(workplace &w, progress &at, int steps)
+{
+    for (int s = 0; s < steps; s++) {
+        mbarrier_wait(&w.full[at.turn.number], at.turn.parity);
+        give_back(w, at.turn.number);
+        at.turn.advance(STAGES);
+    }
+}
+
+static __device__ __forceinline__ void multiply_all(const work &w, workplace &place_of)
+{
+    const int jobs = *w.p.tiles * w.stripes, steps = w.p.deep / DEEP;
+    progress at = {{0, 0}, -1};
+    for (int i = blockIdx.x; i < jobs; i += gridDim.x) {
+        const job j = job_at(w.p.tile, w.stripes, COLUMNS, i);
+        /* One value for the warp, and the compiler is told: see lab 53. */
+        if (__shfl_sync(FULL_MASK, j.rows.rows, 0) <= warp_id() / 4 * HALF_ROWS) {
+            pass_by(place_of, at, steps);
+            continue;
+        }
+        float sum[SQUARES][8][4] = {};
+        uint32_t even[DEEP / 16][4] = {}, odd[DEEP / 16][4] = {};
+        for (int s = 0; s < steps; s += 2) {
+            multiply_add(place_of, at, sum, even, odd);
+            if (s + 1 < steps) multiply_add(place_of, at, sum, odd, even);
+        }
+        wgmma_wait(reinterpret_cast<float(&)[COLUMNS / 8][4]>(sum));
+        give_back(place_of, at.running);
+        at.running = -1;
+        store(w.p, j, place_of.result[warp_id()], sum);
+    }
+}
+
+static __global__ void __launch_bounds__(THREADS, 1)
+    product_wgmma_kernel(const __grid_constant__ work w)
+{
+    extern __shared__ __align__(1024) unsigned char shared[];
+    workplace &place_of = *reinterpret_cast<workplace *>(shared);
+    if (threadIdx.x == 0) {
+        mbarrier_init_ring(place_of.full, STAGES, 1, place_of.empty, WARPS);
+        mbarrier_publish();
+    }
+    __syncthreads();
+    if (warp_id() < WARPS) {
+        warpgroup_take_registers<232>();
+        multiply_all(w, place_of);
+    } else {
+        warpgroup_give_registers<40>();
+        if (threadIdx.x == WARPS * 32) fetch_all(w, place_of);
+    }
+}
+
+bool product_wgmma_is_built(void)
+{
+    bool is;
+    return compiled_for_90(product_wgmma_kernel, &is) == cudaSuccess && is;
+}
+
+cudaError_t product_run_wgmma(const product *p, cudaStream_t stream)
+{
+    work w = {};
+    w.p = *p;
+    w.stripes = (p->outs + COLUMNS - 1) / COLUMNS;
+    CUDA_TRY(
+        tensor_map_make(&w.rows, p->rows, (size_t)p->most_rows, (size_t)p->deep, HALF_ROWS, DEEP));
+    CUDA_TRY(tensor_map_make(&w.W, p->W, (size_t)p->experts * p->deep, (size_t)p->outs, DEEP, 64));
+    CUDA_TRY(cudaFuncSetAttribute((const void *)product_wgmma_kernel,
+                                  cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  (int)sizeof(workplace)));
+    product_wgmma_kernel<<<device_facts_get()->sms, THREADS, sizeof(workplace), stream>>>(w);
+    return cudaGetLastError();
+}
