@@ -432,53 +432,69 @@ static int *choose_slots(const observed *o, int *count)
     return list;
 }
 
-/* Checks one slot: `worst` grows. */
-static enum status check_slot(const observed *o, int slot, double *worst, error_text *error)
+/* Hidden numbers of the slots, one row after the other; the caller frees them. One thread asks the device for all. */
+static enum status fetch_hidden(const observed *o, const int *list, int count, float **to,
+                                error_text *error)
 {
     const layer *l = o->l;
-    const moe_shape *s = &l->shape;
+    const size_t hidden = (size_t)l->shape.hidden;
+    *to = malloc(((size_t)count * hidden + 1) * sizeof **to);
+    if (!*to) return fail(error, STATUS_MEMORY, "no memory to check tokens");
+    for (int i = 0; i < count; i++) {
+        const char *const row = (const char *)l->hidden + (size_t)o->row_of[list[i]] * hidden * 2;
+        float *numbers = NULL;
+        const enum status status = fetch_halves(&numbers, row, hidden, error);
+        if (status == STATUS_OK) memcpy(*to + i * hidden, numbers, hidden * sizeof **to);
+        free(numbers);
+        TRY(status);
+    }
+    return STATUS_OK;
+}
+
+/* Checks one slot: `worst` grows. False: no memory. */
+static bool check_slot(const observed *o, int slot, const float *hidden, double *worst)
+{
+    const moe_shape *s = &o->l->shape;
     const int widest = s->hidden > s->features ? s->hidden : s->features;
     const size_t room = (size_t)(widest > s->experts ? widest : s->experts);
-    const char *const row = (const char *)l->hidden + (size_t)o->row_of[slot] * s->hidden * 2;
     double *both = malloc(2 * room * sizeof *both);
-    float *hidden = NULL;
-    enum status status = both ? fetch_halves(&hidden, row, (size_t)s->hidden, error)
-                              : fail(error, STATUS_MEMORY, "no memory to check a token");
-    if (status == STATUS_OK) {
-        sums to = {both, both + room};
-        worst[CHECKED_LOGITS] = fmax(worst[CHECKED_LOGITS], worst_logits(o, slot / s->chosen, &to));
-        worst[CHECKED_HIDDEN] = fmax(worst[CHECKED_HIDDEN], worst_hidden(o, slot, hidden, &to));
-        worst[CHECKED_Y] = fmax(worst[CHECKED_Y], worst_y(o, slot, hidden, &to));
-    }
-    free(hidden);
+    if (!both) return false;
+    sums to = {both, both + room};
+    worst[CHECKED_LOGITS] = worst_logits(o, slot / s->chosen, &to);
+    worst[CHECKED_HIDDEN] = worst_hidden(o, slot, hidden, &to);
+    worst[CHECKED_Y] = worst_y(o, slot, hidden, &to);
     free(both);
-    return status;
+    return true;
+}
+
+static enum status check_slots(const observed *o, const int *list, const float *hidden,
+                               layer_verdict *v, error_text *error)
+{
+    double logits = 0, of_hidden = 0, y = 0;
+    bool ok = true;
+#pragma omp parallel for schedule(dynamic) reduction(max : logits, of_hidden, y) reduction(&& : ok)
+    for (int i = 0; i < v->slots; i++) {
+        double worst[NUM_CHECKED] = {0};
+        ok = ok && check_slot(o, list[i], hidden + (size_t)i * o->l->shape.hidden, worst);
+        logits = fmax(logits, worst[CHECKED_LOGITS]);
+        of_hidden = fmax(of_hidden, worst[CHECKED_HIDDEN]);
+        y = fmax(y, worst[CHECKED_Y]);
+    }
+    v->worst[CHECKED_LOGITS] = logits;
+    v->worst[CHECKED_HIDDEN] = of_hidden;
+    v->worst[CHECKED_Y] = y;
+    return ok ? STATUS_OK : fail(error, STATUS_MEMORY, "no memory to check tokens");
 }
 
 static enum status check_sample(const observed *o, layer_verdict *v, error_text *error)
 {
-    double logits = 0, hidden = 0, y = 0;
     int *list = choose_slots(o, &v->slots);
-    enum status status = list ? STATUS_OK : fail(error, STATUS_MEMORY, "no memory to check tokens");
-#pragma omp parallel for schedule(dynamic) reduction(max : logits, hidden, y)
-    for (int i = 0; i < (list ? v->slots : 0); i++) {
-        double worst[NUM_CHECKED] = {0};
-        error_text text;
-        const enum status of_slot = check_slot(o, list[i], worst, &text);
-        logits = fmax(logits, worst[CHECKED_LOGITS]);
-        hidden = fmax(hidden, worst[CHECKED_HIDDEN]);
-        y = fmax(y, worst[CHECKED_Y]);
-        if (of_slot == STATUS_OK) continue;
-#pragma omp critical
-        {
-            status = of_slot;
-            *error = text;
-        }
-    }
+    float *hidden = NULL;
+    enum status status = list ? fetch_hidden(o, list, v->slots, &hidden, error)
+                              : fail(error, STATUS_MEMORY, "no memory to check tokens");
+    if (status == STATUS_OK) status = check_slots(o, list, hidden, v, error);
+    free(hidden);
     free(list);
-    v->worst[CHECKED_LOGITS] = logits;
-    v->worst[CHECKED_HIDDEN] = hidden;
-    v->worst[CHECKED_Y] = y;
     return status;
 }
 

@@ -32,7 +32,6 @@ enum status shape_of_model(const char *name, moe_shape *s, error_text *error)
 
 enum status shape_check(const moe_shape *s, error_text *error)
 {
-    const int64_t MOST_ROWS = 1 << 28;
     if (s->features % FEATURE_STEP || s->hidden % FEATURE_STEP)
         return fail(error, STATUS_USAGE,
                     "--features %d and --hidden %d must be multiples of %d, the depth of a step",
@@ -42,9 +41,6 @@ enum status shape_check(const moe_shape *s, error_text *error)
     if (s->chosen > s->experts)
         return fail(error, STATUS_USAGE, "--chosen %d is more than the %d experts", s->chosen,
                     s->experts);
-    if ((int64_t)s->tokens * s->chosen + (int64_t)s->experts * s->block > MOST_ROWS)
-        return fail(error, STATUS_USAGE, "--tokens %d with --chosen %d are more than 2^28 rows",
-                    s->tokens, s->chosen);
     return STATUS_OK;
 }
 

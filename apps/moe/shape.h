@@ -28,8 +28,8 @@ typedef struct moe_shape {
 /* Sets the sizes of a published model. STATUS_USAGE, which names all: there is none of that name. */
 enum status shape_of_model(const char *name, moe_shape *s, error_text *error);
 
-/* STATUS_USAGE: features or hidden are no multiple of FEATURE_STEP, the block is none of four, more are chosen than there
- * are, or a token's rows pass what 31 bits count. */
+/* STATUS_USAGE: features or hidden are no multiple of FEATURE_STEP, the block is none of four, or more are chosen than there
+ * are. tokens: at most 2^24, so that 32 bits count all rows. */
 enum status shape_check(const moe_shape *s, error_text *error);
 
 /* Choices: a row of each, before any is filled up. */

@@ -550,6 +550,13 @@ void simt_traced_bulk_copy(void *shared, const void *global, unsigned bytes, voi
         price_bulk_copy(me, from.address, to.address, bytes, site);
 }
 
+/* Columns of the box that the matrix has, from its first one on: the others are not read. */
+static size_t columns_inside(const simt_tensor_map *map, int column)
+{
+    const int64_t left = (int64_t)map->columns - column;
+    return (size_t)max((int64_t)0, min(left, (int64_t)map->box_columns));
+}
+
 /* A row of the box after the other, into each of the blocks. Global memory is read once. */
 void simt_traced_tensor_copy(void *shared, const simt_tensor_map *map, int row, int column,
                              void *barrier, unsigned blocks)
@@ -558,6 +565,7 @@ void simt_traced_tensor_copy(void *shared, const simt_tensor_map *map, int row, 
     lane *me = self->running;
     const void *site = SIMT_CALLER;
     const unsigned bytes = (unsigned)(simt_tensor_bytes(map) / (size_t)map->box_rows);
+    const unsigned read = (unsigned)columns_inside(map, column) * 2;
     simt_tensor_check(self, shared, map, column, site);
     bool is_first = true;
     for (unsigned rank = 0; rank < self->job->cluster; rank++) {
@@ -566,9 +574,9 @@ void simt_traced_tensor_copy(void *shared, const simt_tensor_map *map, int row, 
         const access a = use_barrier(simt_peer(barrier, rank, "cp.async.bulk.tensor", site), site);
         for (int r = 0; r < map->box_rows && profiler.tracing; r++) {
             const size_t at = (size_t)(row + r) * map->columns + (size_t)column;
-            const bool is_there = row + r >= 0 && (size_t)(row + r) < map->rows;
+            const bool is_there = read && row + r >= 0 && (size_t)(row + r) < map->rows;
             const access from = {(uintptr_t)map->base + 2 * at,
-                                 is_there ? bytes : 0,
+                                 is_there ? read : 0,
                                  false,
                                  false,
                                  false,
@@ -592,7 +600,7 @@ void simt_traced_tensor_copy(void *shared, const simt_tensor_map *map, int row, 
             if (profiler.memcheck) memcheck_async_start(&from, &to);
             if (is_there && is_first) seen_access(&from);
             if (is_there && is_first && profiler.count)
-                price_bulk_copy(me, from.address, to.address, bytes, site);
+                price_bulk_copy(me, from.address, to.address, read, site);
         }
         if (profiler.tracing && profiler.racecheck) racecheck_mbarrier_reached(&a);
         is_first = false;

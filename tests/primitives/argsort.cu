@@ -44,6 +44,27 @@ static void sorts(int n, int largest)
     tap_ok(order == expected, "%d items, sorted again by another key: the first decides ties", n);
 }
 
+/* Sorts as a step does that no host waits for. */
+static void sorts_in_workspace(int n)
+{
+    std::vector<int> key(n), order(n);
+    for (int i = 0; i < n; i++)
+        key[i] = i * 7 % 200;
+    int *d_key = to_device(key.data(), n), *d_order = device_zeros<int>(n + 1);
+    int *d_workspace = device_zeros<int>(device_argsort_workspace(n) + 1);
+    CUDA(device_identity(d_order, n, 0));
+    CUDA(device_argsort_in(d_workspace, d_key, 199, d_order, n, 0));
+    CUDA(cudaDeviceSynchronize());
+    std::iota(order.begin(), order.end(), 0);
+    std::vector<int> expected = order;
+    std::stable_sort(expected.begin(), expected.end(),
+                     [&](int a, int b) { return key[a] < key[b]; });
+    to_host(order.data(), d_order, n);
+    tap_ok(order == expected, "%d items in the caller's workspace", n);
+    CUDA(cudaFree(d_key));
+    CUDA(cudaFree(d_workspace));
+}
+
 int main(void)
 {
     const int counts[] = {0, 1, 2, 31, 32, 33, 1023, 1024, 1025, 5000};
@@ -51,6 +72,8 @@ int main(void)
     for (int n : counts)
         for (int k : largest)
             sorts(n, k);
+    for (int n : {1, 2, 1025, 70000})
+        sorts_in_workspace(n);
 
     int *d_order = device_zeros<int>(300);
     std::vector<int> order(300), expected(300);

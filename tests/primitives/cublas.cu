@@ -151,6 +151,52 @@ static void tf32_is_shorter()
     CUDA(cudaFree(d_c));
 }
 
+/* Groups of unlike sizes, one of two products, one of none: each product as cublasGemmEx makes it. */
+static void grouped()
+{
+    enum { GROUPS = 3, PRODUCTS = 3, ROOM = 64 };
+    const int m[GROUPS] = {8, 16, 8}, n[GROUPS] = {3, 1, 5}, k[GROUPS] = {8, 16, 8},
+              each[GROUPS] = {2, 1, 0}, group_of[PRODUCTS] = {0, 0, 1};
+    const cublasOperation_t no[GROUPS] = {CUBLAS_OP_N, CUBLAS_OP_N, CUBLAS_OP_N};
+    const float one[GROUPS] = {1, 1, 1}, zero[GROUPS] = {0, 0, 0};
+    __half host[PRODUCTS * 256];
+    char *d_A = filled((char *)host, PRODUCTS * 256, CUDA_R_16F, 1, false);
+    char *d_B = filled((char *)host, PRODUCTS * 256, CUDA_R_16F, 999, false);
+    __half *d_C[2] = {device_zeros<__half>(PRODUCTS * ROOM), device_zeros<__half>(PRODUCTS * ROOM)};
+    const void *at[3][PRODUCTS];
+    for (int i = 0; i < PRODUCTS; i++) {
+        const int g = group_of[i];
+        at[0][i] = d_A + i * 512;
+        at[1][i] = d_B + i * 512;
+        at[2][i] = d_C[0] + i * ROOM;
+        cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, m[g], n[g], k[g], one, at[0][i], CUDA_R_16F,
+                     m[g], at[1][i], CUDA_R_16F, k[g], zero, d_C[1] + i * ROOM, CUDA_R_16F, m[g],
+                     CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+    }
+    const void **d_at[3];
+    for (int i = 0; i < 3; i++)
+        d_at[i] = to_device(at[i], PRODUCTS);
+    const cublasStatus_t status = cublasGemmGroupedBatchedEx(
+        handle, no, no, m, n, k, one, d_at[0], CUDA_R_16F, m, d_at[1], CUDA_R_16F, k, zero,
+        (void *const *)d_at[2], CUDA_R_16F, m, GROUPS, each, CUBLAS_COMPUTE_32F);
+    CUDA(cudaDeviceSynchronize());
+    __half C[2][PRODUCTS * ROOM];
+    to_host(C[0], d_C[0], PRODUCTS * ROOM);
+    to_host(C[1], d_C[1], PRODUCTS * ROOM);
+    tap_ok(status == CUBLAS_STATUS_SUCCESS && __half2float(C[0][0]) != 0 &&
+               memcmp(C[0], C[1], sizeof C[0]) == 0,
+           "groups of products, status %d", (int)status);
+    tap_ok(cublasGemmGroupedBatchedEx(handle, no, no, m, n, k, one, d_at[0], CUDA_R_16F, n, d_at[1],
+                                      CUDA_R_16F, k, zero, (void *const *)d_at[2], CUDA_R_16F, m,
+                                      GROUPS, each,
+                                      CUBLAS_COMPUTE_32F) == CUBLAS_STATUS_INVALID_VALUE,
+           "a leading dimension below the rows is refused in a group");
+    for (int i = 0; i < 3; i++)
+        CUDA(cudaFree(d_at[i]));
+    CUDA(cudaFree(d_A));
+    CUDA(cudaFree(d_B));
+}
+
 int main(void)
 {
     if (cublasCreate(&handle) != CUBLAS_STATUS_SUCCESS) {
@@ -163,6 +209,7 @@ int main(void)
     all_products();
     single_precision();
     tf32_is_shorter();
+    grouped();
     tap_ok(cublasDestroy(handle) == CUBLAS_STATUS_SUCCESS, "the handle is destroyed");
     CUDA(cudaStreamDestroy(stream));
     return tap_done();
