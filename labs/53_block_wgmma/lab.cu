@@ -135,7 +135,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
     extern __shared__ __align__(1024) unsigned char shared[];
     workplace<H, B> &w = *reinterpret_cast<workplace<H, B> *>(shared);
     if (threadIdx.x == 0) {
-        mbarrier_init_ring(w.full, w.STAGES, 1, w.empty, WARPS * CLUSTER);
+        mbarrier_init_ring(w.full, w.STAGES, 2, w.empty, WARPS * CLUSTER);
         mbarrier_publish();
     }
     cluster_sync();
@@ -144,7 +144,8 @@ static __global__ void __launch_bounds__(THREADS, 1)
         multiply_all<H, B, CLUSTER, TRANSPOSED, GATED>(a, w);
     } else {
         warpgroup_give_registers<56>();
-        if (threadIdx.x == WARPS * 32) fetch_all<H, B, CLUSTER, GATED>(a, w);
+        if (threadIdx.x == WARPS * 32) fetch_X<H, B, CLUSTER, GATED>(a, w);
+        if (threadIdx.x == WARPS * 32 + 32) fetch_W<H, B, CLUSTER, GATED>(a, w);
         __syncwarp();
     }
     cluster_sync(); /* others may still send W here, or give stages back */

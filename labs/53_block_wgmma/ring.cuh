@@ -1,9 +1,9 @@
 /*
- * ring.cuh - what lies in shared memory, and the thread that fills it: steps of tiles of X and blocks of W, brought by the
+ * ring.cuh - what lies in shared memory, and the threads that fill it: steps of tiles of X and blocks of W, brought by the
  * copy engine; and the way of results out.
  *
  * A step has a barrier `full`, for the bytes that its copies bring, and one `empty`, for the warps that have read it. In a
- * cluster a thread also sends to others: its share of W to those with the same features, its share of X to those with the
+ * cluster they also send to others: a share of W to those with the same features, a share of X to those with the
  * same tokens that need it. So `empty` counts the warps of all thread blocks, and all keep step.
  *
  * All, and not only those that it sends to: in a step without bytes from a neighbour nobody would wait for that one. Such a
@@ -158,7 +158,7 @@ __device__ __forceinline__ int ask_W(const walk_of &a, workplace<H, B> &w, mbarr
     return page;
 }
 
-/* The ring, as the thread that fetches sees it: the next step, the oldest one that may still be read, and what lies between
+/* The ring, as the thread that fetches W sees it: the next step, the oldest one that may still be read, and what lies between
  * them. */
 struct ring_room {
     ring_turn oldest;
@@ -201,36 +201,11 @@ __device__ __forceinline__ entry_of<B> entry_at(const walk_of &a, int step, int 
     return e;
 }
 
-/* Makes room for a step, leaves its note and gates, announces its bytes, and asks for the copies. */
-template <class H, int B, int CLUSTER, bool GATED>
-__device__ __forceinline__ void bring(const walk_of &a, workplace<H, B> &w, ring_room &r,
-                                      const entry_of<B> &e, int token0, unsigned last)
+/* Calls `bring` with each step's entry, its tile, and LAST_STEP or 0: all steps of all tiles of this thread block. A tile
+ * without blocks is one step of nothing. The next step's entry is on its way from L2 while this one waits for room. */
+template <int B, int CLUSTER, class F>
+__device__ __forceinline__ void for_each_step(const walk_of &a, F bring)
 {
-    float gate[e.GROUP];
-    const unsigned open = open_blocks<e.GROUP, GATED>(a, e.block(), gate);
-    const int s = r.stage;
-    make_room(a, w, r, __popc(open));
-    w.note[s] = open | last;
-#pragma unroll
-    for (int j = 0; j < e.GROUP; j++)
-        if (GATED && open >> j & 1) w.gate[s][j] = gate[j];
-    /* Others that share X do not know of this one's gates. */
-    const unsigned mine = 1u << cluster_of<CLUSTER>::stripe();
-    const bool has_X = open || (e.input() >= 0 && e.stripes() != mine);
-    mbarrier_expect(&w.full[s], ((has_X ? TOKENS : 0) + __popc(open) * B) * B * 2);
-    if (has_X) ask_X<H, B, CLUSTER>(a, w.tile(s), &w.full[s], e.input(), e.stripes(), token0);
-    r.page = ask_W<H, B, CLUSTER>(a, w, &w.full[s], e.block(), open, r.page);
-    r.stage = s + 1 == a.stages ? 0 : s + 1;
-    r.steps++;
-    r.pages += __popc(open);
-}
-
-/* The one thread that fetches: all steps of all tiles of this thread block, as fast as there is room. A tile without
- * blocks is one step of nothing. The next step's entry is on its way from L2 while this one waits for room. */
-template <class H, int B, int CLUSTER, bool GATED>
-__device__ __forceinline__ void fetch_all(const walk_of &a, workplace<H, B> &w)
-{
-    ring_room room = {};
     for (int job = blockIdx.x / CLUSTER; job < a.jobs; job += gridDim.x / CLUSTER) {
         const tile_of tile = tile_at<CLUSTER>(a, job);
         const int end = a.start[tile.bundle + 1];
@@ -238,11 +213,53 @@ __device__ __forceinline__ void fetch_all(const walk_of &a, workplace<H, B> &w)
         entry_of<B> now = entry_at<B, CLUSTER>(a, step, end);
         do {
             const entry_of<B> next = entry_at<B, CLUSTER>(a, step + 1, end);
-            bring<H, B, CLUSTER, GATED>(a, w, room, now, tile.token0,
-                                        step + 1 >= end ? LAST_STEP : 0);
+            bring(now, tile, step + 1 >= end ? LAST_STEP : 0);
             now = next;
         } while (++step < end);
     }
+}
+
+/* The thread that fetches X, as fast as stages are given back: announces the bytes, and asks for the copies. */
+template <class H, int B, int CLUSTER, bool GATED>
+__device__ __forceinline__ void fetch_X(const walk_of &a, workplace<H, B> &w)
+{
+    const unsigned mine = 1u << cluster_of<CLUSTER>::stripe();
+    ring_turn turn = {0, 1};
+    for_each_step<B, CLUSTER>(a, [&](const entry_of<B> &e, const tile_of &tile, unsigned) {
+        mbarrier *const full = &w.full[turn.number];
+        bool has_X = e.input() >= 0;
+        if (GATED && e.stripes() == mine) { /* others do not know of this one's gates */
+            float gate[e.GROUP];
+            has_X = open_blocks<e.GROUP, GATED>(a, e.block(), gate) != 0;
+        }
+        mbarrier_wait(&w.empty[turn.number], turn.parity);
+        mbarrier_expect(full, has_X ? TOKENS * B * 2 : 0);
+        if (has_X)
+            ask_X<H, B, CLUSTER>(a, w.tile(turn.number), full, e.input(), e.stripes(), tile.token0);
+        turn.advance(a.stages);
+    });
+}
+
+/* The thread that fetches W, as fast as pages are given back: leaves notes and gates, too. */
+template <class H, int B, int CLUSTER, bool GATED>
+__device__ __forceinline__ void fetch_W(const walk_of &a, workplace<H, B> &w)
+{
+    ring_room r = {};
+    for_each_step<B, CLUSTER>(a, [&](const entry_of<B> &e, const tile_of &, unsigned last) {
+        float gate[e.GROUP];
+        const unsigned open = open_blocks<e.GROUP, GATED>(a, e.block(), gate);
+        const int blocks = __popc(open), s = r.stage;
+        make_room(a, w, r, blocks);
+        w.note[s] = open | last;
+#pragma unroll
+        for (int j = 0; j < e.GROUP; j++)
+            if (GATED && open >> j & 1) w.gate[s][j] = gate[j];
+        mbarrier_expect(&w.full[s], blocks * B * B * 2);
+        r.page = ask_W<H, B, CLUSTER>(a, w, &w.full[s], e.block(), open, r.page);
+        r.stage = s + 1 == a.stages ? 0 : s + 1;
+        r.steps++;
+        r.pages += blocks;
+    });
 }
 
 /* Stores a warp's 16 tokens: 64 features at a time through its part of `result`, so that 8 lanes write 128 bytes of a
