@@ -1,13 +1,15 @@
 /*
- * cublas_blocks.c - the dense products of cuBLAS beside the block-sparse ones: what the zeros between blocks cost, and up
- * to which density leaving them out pays.
+ * cublas_blocks.c - the dense products of cuBLAS and cuBLASLt beside the block-sparse ones: what the zeros between blocks
+ * cost, and up to which density leaving them out pays.
  *
  * W stands with its zeros, as who multiplies densely keeps it: rebind makes that, no run does. The dense gradient is
- * formed whole, and a copy takes the blocks out of it, which is part of the run.
+ * formed whole, and a copy takes the blocks out of it, which is part of the run. cuBLASLt contends in 16 bits, with the
+ * fastest of its algorithms (lt_product.h).
  * Source: the cuBLAS documentation of cublasGemmEx, CUDA 12 and 13.
  */
 #include "baselines/block_forms.h"
 #include "baselines/cublas_status.h"
+#include "baselines/lt_product.h"
 #include "baselines/sums_rounded.h"
 #include "ops/bsmm_update.h"
 
@@ -17,6 +19,7 @@
 typedef struct arithmetic {
     cudaDataType type;
     cublasComputeType_t compute;
+    bool by_lt;
 } arithmetic;
 
 typedef struct product_contender {
@@ -30,7 +33,8 @@ typedef struct update_contender {
 } update_contender;
 
 typedef struct dense_state {
-    cublasHandle_t handle;
+    cublasHandle_t handle; /* one of the two */
+    lt_product *lt;
     block_form form;
     void *d_W; /* C x K, row-major */
 } dense_state;
@@ -39,28 +43,32 @@ static void free_state(dense_state *s)
 {
     if (!s) return;
     if (s->handle) cublasDestroy(s->handle);
+    lt_product_destroy(s->lt);
     cudaFree(s->form.d_base);
     cudaFree(s->d_W);
     free(s);
 }
 
+/* gemm: the product by cuBLASLt, whose place in the list is *place; NULL: it is cuBLAS's. */
 static cudaError_t fill_state(const block_layout *l, int block, enum precision precision,
-                              dense_state *s)
+                              const lt_gemm *gemm, int *place, dense_state *s)
 {
     const size_t element = precision_format(precision)->bytes;
     const size_t bytes = (size_t)l->rows * l->cols * block * block * element;
-    CUBLAS_TRY(cublasCreate(&s->handle));
     CUDA_TRY(block_form_dense(l, block, element, &s->form));
     CUDA_TRY(cudaMalloc(&s->d_W, bytes + 1));
-    return cudaMemset(s->d_W, 0, bytes);
+    CUDA_TRY(cudaMemset(s->d_W, 0, bytes));
+    if (!gemm) return cublas_as_cuda_error(cublasCreate(&s->handle));
+    CUDA_TRY(lt_product_create(gemm, &s->lt));
+    return lt_product_choose(s->lt, false, place);
 }
 
 static cudaError_t make_state(const block_layout *l, int block, enum precision precision,
-                              void **state)
+                              const lt_gemm *gemm, int *place, void **state)
 {
     dense_state *s = calloc(1, sizeof *s);
     if (!s) return cudaErrorMemoryAllocation;
-    const cudaError_t error = fill_state(l, block, precision, s);
+    const cudaError_t error = fill_state(l, block, precision, gemm, place, s);
     if (error != cudaSuccess) {
         free_state(s);
         s = NULL;
@@ -71,9 +79,19 @@ static cudaError_t make_state(const block_layout *l, int block, enum precision p
 
 /* ---- W^T x and W x ---------------------------------------------------------------------------- */
 
+/* As run has it, token-major. */
 static cudaError_t prepare(bsmm_plan *plan)
 {
-    return make_state(plan->layout, plan->block, plan->contender->base.precision, &plan->state);
+    const arithmetic how = ((const product_contender *)plan->contender)->how;
+    const lt_gemm gemm = {.m = bsmm_outs(plan) * plan->block,
+                          .n = plan->N,
+                          .k = bsmm_ins(plan) * plan->block,
+                          .transpose_A = plan->transposed,
+                          .type = how.type,
+                          .compute = how.compute,
+                          .alpha = 1};
+    return make_state(plan->layout, plan->block, plan->contender->base.precision,
+                      how.by_lt ? &gemm : NULL, &plan->tuning[0], &plan->state);
 }
 
 static void release(bsmm_plan *plan)
@@ -98,6 +116,7 @@ static cudaError_t run(const bsmm_plan *plan, const bsmm_inputs *in, void *out, 
     const int ins = bsmm_ins(plan) * plan->block, outs = bsmm_outs(plan) * plan->block;
     const int N = plan->N, K = plan->layout->cols * plan->block;
     const bool token_major = plan->contender->base.precision != PRECISION_FP32;
+    if (s->lt) return lt_product_run(s->lt, s->d_W, in->in, NULL, out, stream);
     CUBLAS_TRY(cublasSetStream(s->handle, stream));
     if (token_major)
         CUBLAS_TRY(cublasGemmEx(s->handle, plan->transposed ? CUBLAS_OP_T : CUBLAS_OP_N,
@@ -120,9 +139,19 @@ static const char *unsuited(const problem *p)
 
 /* ---- the gradient ------------------------------------------------------------------------------ */
 
+/* As update_run has it, token-major and of one pair. */
 static cudaError_t update_prepare(bsmm_update_plan *plan)
 {
-    return make_state(plan->layout, plan->block, plan->contender->base.precision, &plan->state);
+    const arithmetic how = ((const update_contender *)plan->contender)->how;
+    const lt_gemm gemm = {.m = plan->layout->cols * plan->block,
+                          .n = plan->layout->rows * plan->block,
+                          .k = plan->N,
+                          .transpose_B = true,
+                          .type = how.type,
+                          .compute = how.compute,
+                          .alpha = plan->alpha};
+    return make_state(plan->layout, plan->block, plan->contender->base.precision,
+                      how.by_lt ? &gemm : NULL, &plan->tuning[0], &plan->state);
 }
 
 static void update_release(bsmm_update_plan *plan)
@@ -132,7 +161,7 @@ static void update_release(bsmm_update_plan *plan)
 }
 
 /* dW of C x K, seen as K x C: dY' X'' of each pair, added up in it. */
-static cudaError_t update_run(const bsmm_update_plan *plan, const bsmm_update_inputs *in, void *dW,
+static cudaError_t form_dense(const bsmm_update_plan *plan, const bsmm_update_inputs *in,
                               cudaStream_t stream)
 {
     const arithmetic how = ((const update_contender *)plan->contender)->how;
@@ -141,6 +170,7 @@ static cudaError_t update_run(const bsmm_update_plan *plan, const bsmm_update_in
     const int C = plan->layout->rows * plan->block, K = plan->layout->cols * plan->block;
     const int N = plan->N;
     const bool token_major = plan->contender->base.precision != PRECISION_FP32;
+    if (s->lt) return lt_product_run(s->lt, in->dY, in->X, NULL, s->d_W, stream);
     CUBLAS_TRY(cublasSetStream(s->handle, stream));
     for (int p = 0; p < plan->pairs; p++) {
         const float beta = p > 0;
@@ -151,6 +181,14 @@ static cudaError_t update_run(const bsmm_update_plan *plan, const bsmm_update_in
                                 how.type, token_major ? K : N, X, how.type, token_major ? C : N,
                                 &beta, s->d_W, how.type, K, how.compute, CUBLAS_GEMM_DEFAULT));
     }
+    return cudaSuccess;
+}
+
+static cudaError_t update_run(const bsmm_update_plan *plan, const bsmm_update_inputs *in, void *dW,
+                              cudaStream_t stream)
+{
+    const dense_state *s = plan->state;
+    CUDA_TRY(form_dense(plan, in, stream));
     return block_form_gather(&s->form, s->d_W, dW, stream);
 }
 
@@ -165,44 +203,47 @@ static const char *update_unsuited(const problem *p)
 
 /* ---- all of them -------------------------------------------------------------------------------- */
 
-#define BASE(title, kind, where, factor, capability, refuses)                      \
+#define BASE(title, kind, where, factor, capability, refuses, ...)                 \
     {                                                                              \
         .name = title " (dense)", .precision = PRECISION_##kind,                   \
         .min_compute_capability = capability, .unit = UNIT_##where, .dense = true, \
-        .bound_factor = factor, .unsuited = refuses,                               \
+        .bound_factor = factor, .unsuited = refuses, __VA_ARGS__                   \
     }
-#define PRODUCT(title, kind, where, data_type, compute_type, factor, capability) \
-    {                                                                            \
-        .bsmm = {.base = BASE(title, kind, where, factor, capability, unsuited), \
-                 .prepare = prepare,                                             \
-                 .rebind = rebind,                                               \
-                 .run = run,                                                     \
-                 .release = release},                                            \
-        .how = {                                                                 \
-            data_type,                                                           \
-            compute_type                                                         \
-        }                                                                        \
+#define PRODUCT(title, kind, where, factor, capability, how_, ...)                            \
+    {                                                                                         \
+        .bsmm = {.base = BASE(title, kind, where, factor, capability, unsuited, __VA_ARGS__), \
+                 .prepare = prepare,                                                          \
+                 .rebind = rebind,                                                            \
+                 .run = run,                                                                  \
+                 .release = release},                                                         \
+        .how = how_                                                                           \
     }
-#define UPDATE(title, kind, where, data_type, compute_type, factor, capability)           \
-    {                                                                                     \
-        .update = {.base = BASE(title, kind, where, factor, capability, update_unsuited), \
-                   .prepare = update_prepare,                                             \
-                   .run = update_run,                                                     \
-                   .release = update_release},                                            \
-        .how = {                                                                          \
-            data_type,                                                                    \
-            compute_type                                                                  \
-        }                                                                                 \
+#define UPDATE(title, kind, where, factor, capability, how_, ...)                                  \
+    {                                                                                              \
+        .update = {.base =                                                                         \
+                       BASE(title, kind, where, factor, capability, update_unsuited, __VA_ARGS__), \
+                   .prepare = update_prepare,                                                      \
+                   .run = update_run,                                                              \
+                   .release = update_release},                                                     \
+        .how = how_                                                                                \
+    }
+#define BY(...)     \
+    {               \
+        __VA_ARGS__ \
     }
 /* tf32 keeps 11 of 24 bits: cublas.c says where its factor comes from. */
-#define ALL(KIND)                                                                               \
-    KIND("cuBLAS SGEMM", FP32, CUDA_CORES, CUDA_R_32F, CUBLAS_COMPUTE_32F, 1, 0),               \
-        KIND("cuBLAS SGEMM TF32", FP32, TENSOR_CORES, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32, \
-             0x1p13, 80),                                                                       \
-        KIND("cuBLAS GemmEx", FP16, TENSOR_CORES, CUDA_R_16F, CUBLAS_COMPUTE_32F,               \
-             FP16_SUMS_ROUNDED, 0),                                                             \
-        KIND("cuBLAS GemmEx", BF16, TENSOR_CORES, CUDA_R_16BF, CUBLAS_COMPUTE_32F,              \
-             BF16_SUMS_ROUNDED, 80),
+#define ALL(KIND)                                                                     \
+    KIND("cuBLAS SGEMM", FP32, CUDA_CORES, 1, 0, BY(CUDA_R_32F, CUBLAS_COMPUTE_32F)), \
+        KIND("cuBLAS SGEMM TF32", FP32, TENSOR_CORES, 0x1p13, 80,                     \
+             BY(CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32)),                           \
+        KIND("cuBLAS GemmEx", FP16, TENSOR_CORES, FP16_SUMS_ROUNDED, 0,               \
+             BY(CUDA_R_16F, CUBLAS_COMPUTE_32F)),                                     \
+        KIND("cuBLAS GemmEx", BF16, TENSOR_CORES, BF16_SUMS_ROUNDED, 80,              \
+             BY(CUDA_R_16BF, CUBLAS_COMPUTE_32F)),                                    \
+        KIND("cuBLASLt", FP16, TENSOR_CORES, FP16_SUMS_ROUNDED, 80,                   \
+             BY(CUDA_R_16F, CUBLAS_COMPUTE_32F, true), .tunables = LT_TUNABLES),      \
+        KIND("cuBLASLt", BF16, TENSOR_CORES, BF16_SUMS_ROUNDED, 80,                   \
+             BY(CUDA_R_16BF, CUBLAS_COMPUTE_32F, true), .tunables = LT_TUNABLES),
 
 static product_contender products[] = {ALL(PRODUCT)};
 static update_contender updates[] = {ALL(UPDATE)};
