@@ -102,6 +102,7 @@ static const char *kind_of(const char *dataset)
     if (starts_with(dataset, "sweep-")) return "8192 x 2048";
     if (starts_with(dataset, "weights:")) return "generated weights";
     if (starts_with(dataset, "mask:")) return "masks of attention";
+    if (starts_with(dataset, "blocks:")) return "layouts of blocks";
     return "graphs";
 }
 
@@ -181,7 +182,13 @@ static void take_time(study *s, problem *p, const char *who, row_of r, double ms
 static void take_row(study *s, row_of r)
 {
     problem *p = problem_add(s, r);
-    if (!is_ok(r) || strcmp(p->file, r.table->path)) return;
+    if (strcmp(p->file, r.table->path)) {
+        p->later = realloc(p->later, ((size_t)p->laters + 1) * sizeof *p->later);
+        if (!p->later) refuse(STATUS_MEMORY, "out of memory");
+        p->later[p->laters++] = r;
+        return;
+    }
+    if (!is_ok(r)) return;
     const char *contender = get(r, "contender");
     const double ms = number(r, "median_ms");
     const int lab = lab_of(r);

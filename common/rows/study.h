@@ -25,6 +25,8 @@ typedef struct problem {
     double nnz, density, B_rows;
     timing *by_who; /* by the place in study.who */
     long room;
+    row_of *later; /* wanted rows of later files: of other sittings, and of rivals */
+    long laters;
 } problem;
 
 /* The fastest setting of one problem's sweep. */
@@ -119,6 +121,8 @@ void print_origin(const study *s);
 char *show_ratio(double ratio); /* and who is behind where it is below 1 */
 char *heading(const char *who); /* lab10 is lab 10 */
 char *us(double ms);
+/* The fastest of the dense products (`who` is dense or tf32) and which it is: "26.1 (SGEMM column-major B)". */
+const char *dense_cell(study *s, const problem *p, const char *who);
 
 /* The tables and values of the report (tables.c, values.c). */
 typedef struct calculation {
@@ -132,9 +136,13 @@ extern const calculation TABLES[], VALUES[];
 void networks_table(study *s);
 void transformer_table(study *s);
 void transformer_sweep_table(study *s);
+void transformer_rivals_table(study *s);
 
 /* Compares a lab on the half of a split that its rule was fitted to with the other half (halves.c). */
 void halves_table(study *s);
+
+/* Labs beside rivals that are measured apart (rivals.c). */
+void rivals_table(study *s);
 
 /* Several GPUs: by a model, of parts that were timed alone; and measured (scaling.c). */
 void scaling_table(study *s);

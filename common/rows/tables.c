@@ -29,8 +29,7 @@ static const char *best_name(const study *s, const problem *p)
     return t ? short_name(t->contender) : "";
 }
 
-/* The fastest of the dense products, and which it is: SGEMM column-major B. */
-static const char *dense_cell(study *s, const problem *p, const char *who)
+const char *dense_cell(study *s, const problem *p, const char *who)
 {
     const double ms = time_of(s, p, who);
     if (!ms) return "-";
@@ -679,11 +678,13 @@ const calculation TABLES[] = {
     {"machine", "", false, machine},
     {"networks", "by", false, networks_table},
     {"prepare", "of", true, prepare},
+    {"rivals", "", true, rivals_table},
     {"speedups", "labs dense", true, speedups},
     {"stand_ins", "", true, stand_ins},
     {"sweep", "lab", true, sweep_table},
     {"switches", "lab full off", false, switch_table},
     {"transformer", "", false, transformer_table},
+    {"transformer_rivals", "", false, transformer_rivals_table},
     {"transformer_sweep", "", false, transformer_sweep_table},
     {"widths", "of over", true, widths},
     {"ladder-table", "lab", false, ladder_table},

@@ -147,7 +147,7 @@ static const char *sweep_cells(const timed_rows *t, const char *mask, const char
     return text(" %.3f | %s |", ms, bold_if(ms < dense, text("%.2f", dense / ms)));
 }
 
-static const char *dense_cell(const timed_rows *t, const char *precision)
+static const char *all_pairs_cell(const timed_rows *t, const char *precision)
 {
     const double ms = sweep_ms(t, DENSE, precision);
     return isnan(ms) ? "-" : text("%.3f", ms);
@@ -160,14 +160,22 @@ static const char *part_of_mask(const char *mask, const char *name)
     return at ? text("%.*s", (int)strcspn(at + strlen(name) + 1, ","), at + strlen(name) + 1) : "";
 }
 
+/* Dense attention, of cuBLAS or a rival: every mask of the sweep has a share. */
+static bool is_all_pairs(row_of r)
+{
+    return !*part_of_mask(get(r, "dataset"), "share");
+}
+
 static int by_density(const void *a, const void *b)
 {
     const double x = ((const timed_density *)a)->density, y = ((const timed_density *)b)->density;
     return (x > y) - (x < y);
 }
 
-/* Where attention on masks of one kind meets dense attention: bands alone, or one band with more and more beyond it. */
-static const char *crossing_of(const timed_rows *t, const char *band, const char *precision)
+/* Where attention on masks of one kind meets dense attention of dense_ms: bands alone, or one band with more and more
+ * beyond it. */
+static const char *crossing_of(const timed_rows *t, const char *band, const char *precision,
+                               double dense_ms)
 {
     timed_density *point = calloc((size_t)t->count, sizeof *point);
     int count = 0;
@@ -175,14 +183,14 @@ static const char *crossing_of(const timed_rows *t, const char *band, const char
     for (long i = 0; i < t->count; i++) {
         const row_of r = t->at[i];
         const char *mask = get(r, "dataset");
-        if (!strcmp(get(r, "contender"), DENSE) || strcmp(get(r, "precision"), precision) ||
+        if (is_all_pairs(r) || strcmp(get(r, "precision"), precision) ||
             strcmp(*band ? part_of_mask(mask, "band") : part_of_mask(mask, "share"),
                    *band ? band : "0"))
             continue;
         point[count++] = (timed_density){causal_density(r), time_of_row(r)};
     }
     qsort(point, (size_t)count, sizeof *point, by_density);
-    const double density = crossing_density(point, count, sweep_ms(t, DENSE, precision));
+    const double density = crossing_density(point, count, dense_ms);
     free(point);
     return isnan(density) ? "-"
            : density == 0 ? "none"
@@ -190,11 +198,24 @@ static const char *crossing_of(const timed_rows *t, const char *band, const char
                           : text("%.1f", 100 * density);
 }
 
+/* Bands with more beyond them, in the order of their coming. */
+static names bands_of(const timed_rows *t)
+{
+    names bands = {0};
+    for (long i = 0; i < t->count; i++) {
+        const char *mask = get(t->at[i], "dataset");
+        if (!is_all_pairs(t->at[i]) && strcmp(part_of_mask(mask, "share"), "0"))
+            names_add(&bands, part_of_mask(mask, "band"));
+    }
+    return bands;
+}
+
 static void print_crossing(const timed_rows *t, const char *kind, const char *band)
 {
     fprintf(out, "| %s |", kind);
     for (int p = 0; p < NUM_PRECISIONS; p++)
-        fprintf(out, " %s |", crossing_of(t, band, PRECISIONS[p]));
+        fprintf(out, " %s |",
+                crossing_of(t, band, PRECISIONS[p], sweep_ms(t, DENSE, PRECISIONS[p])));
     putc('\n', out);
 }
 
@@ -202,27 +223,60 @@ static void print_crossing(const timed_rows *t, const char *kind, const char *ba
 void transformer_sweep_table(study *s)
 {
     const timed_rows t = timed_rows_of(s);
-    names masks = {0}, bands = {0};
+    names masks = {0};
     if (!t.count) return;
     fputs("| mask | % of the causal half | fp32 ms | over cuBLAS | fp16 ms | over cuBLAS |\n"
           "|---|---|---|---|---|---|\n",
           out);
     for (long i = 0; i < t.count; i++) {
         const row_of r = t.at[i];
-        const char *mask = get(r, "dataset"), *share = part_of_mask(mask, "share");
+        const char *mask = get(r, "dataset");
         const long before = masks.count;
-        if (!strcmp(get(r, "contender"), DENSE) || names_add(&masks, mask) < before) continue;
-        if (*share && strcmp(share, "0")) names_add(&bands, part_of_mask(mask, "band"));
+        if (is_all_pairs(r) || names_add(&masks, mask) < before) continue;
         const char *label = strchr(mask, ',');
         fprintf(out, "| %s | %.2f |%s%s\n", label ? label + 1 : mask, 100 * causal_density(r),
                 sweep_cells(&t, mask, "fp32"), sweep_cells(&t, mask, "fp16"));
     }
-    fprintf(out, "| all pairs, dense | 100 | %s | 1 | %s | 1 |\n", dense_cell(&t, "fp32"),
-            dense_cell(&t, "fp16"));
+    fprintf(out, "| all pairs, dense | 100 | %s | 1 | %s | 1 |\n", all_pairs_cell(&t, "fp32"),
+            all_pairs_cell(&t, "fp16"));
     fputs("\nSparse attention is the faster one up to this share of the causal half, %:\n\n"
           "| masks | fp32 | fp16 |\n|---|---|---|\n",
           out);
+    const names bands = bands_of(&t);
     print_crossing(&t, "a band alone", "");
     for (long b = 0; b < bands.count; b++)
         print_crossing(&t, text("a band of %s, and beyond it", bands.name[b]), bands.name[b]);
+}
+
+/* Dense attention of others on as many tokens and heads, of files behind the sweep's, and the share of the causal half up
+ * to which attention on masks is faster than each. */
+void transformer_rivals_table(study *s)
+{
+    const timed_rows t = timed_rows_of(s);
+    if (!t.count) return;
+    const names bands = bands_of(&t);
+    const row_of first = t.at[0];
+    fputs("| dense attention | in | ms | a band alone, % |", out);
+    for (long b = 0; b < bands.count; b++)
+        fprintf(out, " a band of %s, and beyond it, %% |", bands.name[b]);
+    fputs("\n|---|---|---:|---:|", out);
+    for (long b = 0; b < bands.count; b++)
+        fputs("---:|", out);
+    putc('\n', out);
+    for (long i = 0; i < t.count; i++) {
+        const row_of r = t.at[i];
+        if (!is_all_pairs(r) || strcmp(get(r, "rows"), get(first, "rows")) ||
+            strcmp(get(r, "N"), get(first, "N")) || strcmp(get(r, "flags"), get(first, "flags")))
+            continue;
+        if (strcmp(get(r, "device"), get(first, "device")))
+            refuse(STATUS_DATASET, "%s: measured on %s, the masks on %s", place_of_row(r),
+                   get(r, "device"), get(first, "device"));
+        const char *precision = get(r, "precision");
+        const double ms = time_of_row(r);
+        fprintf(out, "| %s | %s | %.3f | %s |", get(r, "contender"), precision, ms,
+                crossing_of(&t, "", precision, ms));
+        for (long b = 0; b < bands.count; b++)
+            fprintf(out, " %s |", crossing_of(&t, bands.name[b], precision, ms));
+        putc('\n', out);
+    }
 }
