@@ -6,8 +6,9 @@ import triton
 from block_kernel import block_product_kernel
 from contest import FP16_LEAST, FP16_ROUNDOFF, FP32_ROUNDOFF, Refused, worst_of
 
-# Rows of X in a tile, warps of a program, stages of its pipeline.
-TILES = [(16, 4, 5), (32, 4, 5), (64, 4, 4), (128, 4, 4), (128, 8, 4), (256, 8, 3)]
+# Rows of X in a tile, warps of a program, stages of its pipeline: for few tokens, and for many.
+FEW = [(16, 4, 5), (32, 4, 5), (64, 4, 4)]
+MANY = [(64, 4, 4), (128, 4, 4), (128, 8, 4), (256, 8, 3)]
 
 
 class Operands:
@@ -65,8 +66,9 @@ class Operands:
 
 
 def tiles_of(operands):
-    """Settings with tiles of no more rows than there are."""
-    return [dict(zip(("TOKENS", "WARPS", "STAGES"), tile)) for tile in TILES if operands.N % tile[0] == 0]
+    """Settings with tiles that divide the tokens."""
+    tiles = FEW if operands.N < 256 else MANY
+    return [dict(zip(("TOKENS", "WARPS", "STAGES"), tile)) for tile in tiles if operands.N % tile[0] == 0]
 
 
 class Addmm:

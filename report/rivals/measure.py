@@ -80,6 +80,7 @@ class Run:
 
     def __init__(self, a):
         warnings.simplefilter("ignore")  # BSR is "in beta state"
+        os.environ.setdefault("TRITON_CACHE_DIR", os.path.abspath(os.path.join(a.programs, "triton")))
         try:
             import torch
             import triton
