@@ -46,7 +46,7 @@ typedef struct session {
 
 /* ---- a variant --------------------------------------------------------------------------------- */
 
-/* What is timed: all parts, or one. */
+/* Work to be timed: all parts, or one. */
 typedef struct work {
     const attend *a;
     int part; /* NUM_PARTS: all */

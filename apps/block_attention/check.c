@@ -33,7 +33,7 @@ typedef struct bench {
     verdict *v;
 } bench;
 
-/* Of an error and its bound. Whatever is not within its bound makes more than 1, NaN too. */
+/* Divides an error by its bound. Whatever is not within its bound makes more than 1, NaN too. */
 static double share_of(double error, double bound)
 {
     if (error <= bound) return bound > 0 ? error / bound : 0;
@@ -372,7 +372,7 @@ static enum status say(const bench *b, error_text *error)
     return STATUS_OK;
 }
 
-/* Of a run with the inputs of fill_all. */
+/* Judges a run with the inputs of fill_all. */
 static enum status judge_first(bench *b, error_text *error)
 {
     TRY(check_oracle(b, error));

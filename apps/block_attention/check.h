@@ -6,7 +6,7 @@
 
 #include "attend.h"
 
-/* What is checked, each in a run of its own inputs.
+/* Checks, each in a run of its own inputs but for the second.
  *
  *   oracle    O of sampled rows, all of them in small problems, is within the bound of the operation attention (its sum in
  *             fp64: ops/attention_problem.c). Some rows of Q are large, so that the running maximum moves

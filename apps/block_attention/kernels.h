@@ -33,7 +33,7 @@ typedef struct scores {
  * they become 0. Sums and exponentials are fp32. */
 cudaError_t softmax_rows(const scores *s);
 
-/* What multiplies in one pass: a warpgroup of Hopper, 64 queries by a block; a warp, 16 or 32 queries. */
+/* Units that multiply in one pass: a warpgroup of Hopper, 64 queries by a block; a warp, 16 or 32 queries. */
 enum one_pass_unit { ONE_PASS_WGMMA, ONE_PASS_MMA16, ONE_PASS_MMA32, NUM_ONE_PASS_UNITS };
 
 /* "wgmma", "mma16", "mma32". */
