@@ -161,14 +161,13 @@ size_t attend_score_bytes(const attend *a)
            (a->is.variant == DENSE ? L * L : pattern_blocks(&a->pattern) * B * B);
 }
 
-void attend_kernels(const attend *a, char *text, size_t bytes)
+const char *attend_kernel(const attend *a, enum part part)
 {
-    if (a->is.variant == THREE_STEPS)
-        snprintf(text, bytes, "%s + %s", sparse_plan_kernel(a->scores), sparse_plan_kernel(a->sum));
-    else if (a->is.variant == DENSE)
-        snprintf(text, bytes, "cuBLAS");
-    else
-        snprintf(text, bytes, "%s", one_pass_name((enum one_pass_unit)a->is.unit));
+    if (a->is.variant == DENSE) return part == PART_SOFTMAX ? "own" : "cuBLAS";
+    if (is_one_pass(&a->is))
+        return part == PART_SUM ? one_pass_name((enum one_pass_unit)a->is.unit) : "";
+    return part == PART_SOFTMAX ? "own"
+                                : sparse_plan_kernel(part == PART_SCORES ? a->scores : a->sum);
 }
 
 /* ---- numbers ----------------------------------------------------------------------------------- */

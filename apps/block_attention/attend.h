@@ -85,7 +85,8 @@ enum status attend_fetch(const attend *a, float *O, error_text *error);
 enum status attend_run(const attend *a, error_text *error);
 enum status attend_part(const attend *a, enum part part, error_text *error);
 
-/* "gradients_tensor_core_fp16 + block_wgmma_fp16": whose products they are. */
-void attend_kernels(const attend *a, char *text, size_t bytes);
+/* Names the kernel of a part: a contender of the suite, "cuBLAS", "own", or the unit of one pass; "": there is no such part. It lives
+ * as long as the program. */
+const char *attend_kernel(const attend *a, enum part part);
 
 #endif

@@ -24,7 +24,7 @@ enum { MOST_TOKENS = 1 << 20, WARM_UPS = 3 };
 /* A variant that was tried. */
 typedef struct result {
     enum variant variant;
-    char kernels[96];
+    const char *kernel[NUM_PARTS]; /* of each part; "": none, or not known */
     size_t bytes, score_bytes;
     int64_t blocks; /* of a head */
     verdict v;
@@ -89,8 +89,10 @@ static enum status run_variant(session *s, enum variant variant)
     result *const r = &s->results[s->count++];
     is.variant = variant;
     *r = (result){.variant = variant, .time = {NAN, NAN}};
-    for (int i = 0; i < NUM_PARTS; i++)
+    for (int i = 0; i < NUM_PARTS; i++) {
+        r->kernel[i] = "";
         r->part[i] = (spread){NAN, NAN};
+    }
     for (int i = 0; i < NUM_CHECKED; i++)
         r->v.worst[i] = -1;
     const char *why = attend_unsuited(&is);
@@ -99,7 +101,8 @@ static enum status run_variant(session *s, enum variant variant)
     r->status = attend_open(&a, &is, &r->error);
     r->blocks = pattern_blocks(&a.pattern);
     if (r->status != STATUS_OK) return r->status;
-    attend_kernels(&a, r->kernels, sizeof r->kernels);
+    for (int i = 0; i < NUM_PARTS; i++)
+        r->kernel[i] = attend_kernel(&a, (enum part)i);
     r->bytes = attend_bytes(&a);
     r->score_bytes = attend_score_bytes(&a);
     r->status = use(s, &a, r);
@@ -185,7 +188,8 @@ static void print_results(const session *s)
                 print_number(r->part[part].median_ms, 4);
             print_number(tflops(s, r), 1);
         }
-        printf("  %s\n", r->kernels);
+        printf("  %s%s%s\n", r->kernel[PART_SCORES], *r->kernel[PART_SCORES] ? ", " : "",
+               r->kernel[PART_SUM]);
     }
 }
 
@@ -203,7 +207,8 @@ static void write_row(FILE *out, const session *s, const result *r)
                               r->part[PART_SUM].median_ms,
                               tflops(s, r)};
     fprintf(out, "1,block_attention,%s", variant_name(r->variant));
-    csv_add_text(out, r->kernels);
+    csv_add_text(out, r->kernel[PART_SCORES]);
+    csv_add_text(out, r->kernel[PART_SUM]);
     fprintf(out, ",%s,%d,%d,%d,%d,%d,%d,%" PRId64 ",%.7g,%zu,%zu,%" PRIu64 ",%s,%d",
             precision_name(is->precision), is->pattern.length, is->heads, is->d, is->pattern.block,
             is->pattern.band, is->pattern.stride, r->blocks, (double)r->blocks / causal_blocks(s),
@@ -219,10 +224,11 @@ static void write_row(FILE *out, const session *s, const result *r)
 static void write_rows(FILE *out, const void *arg)
 {
     const session *s = arg;
-    fprintf(out,
-            "schema,app,variant,kernels,precision,length,heads,head_size,block,band,stride,"
-            "blocks,density,bytes,score_bytes,seed,status,runs,of_bound,median_ms,iqr_ms,"
-            "scores_ms,softmax_ms,sum_ms,tflops,backend,device,driver,toolkit,commit,message\n");
+    fprintf(
+        out,
+        "schema,app,variant,scores_by,sum_by,precision,length,heads,head_size,block,band,stride,"
+        "blocks,density,bytes,score_bytes,seed,status,runs,of_bound,median_ms,iqr_ms,"
+        "scores_ms,softmax_ms,sum_ms,tflops,backend,device,driver,toolkit,commit,message\n");
     for (int i = 0; i < s->count; i++)
         write_row(out, s, &s->results[i]);
 }

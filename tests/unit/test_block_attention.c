@@ -90,7 +90,7 @@ static void test_bytes(enum variant variant, enum precision precision, size_t sc
     attend_close(&a);
 }
 
-/* What does not fit is refused with the sum, before anything is taken. */
+/* Too large a problem is refused with the sum, before anything is taken. */
 static void test_too_large(void)
 {
     const attend_settings is = {
