@@ -30,7 +30,7 @@ typedef struct row_tile {
     int band, of_band; /* the band's first tile, and how many it has */
 } row_tile;
 
-enum { BAND_TILES = 16 };
+enum { BAND_TILES = 8 };
 
 /* Where each slot goes. Arrays on the device. */
 typedef struct arrangement {

@@ -178,7 +178,7 @@ static enum status run(program *p, int argc, char **argv, error_text *error)
          NULL},
         {"experts", ARGUMENT_WHOLE, &s->experts, 1, MOST_EXPERTS, "N", "of the layer", NULL},
         {"chosen", ARGUMENT_WHOLE, &s->chosen, 1, MOST_CHOSEN, "K", "experts of a token", NULL},
-        {"block", ARGUMENT_WHOLE, &s->block, 1, TILE_ROWS, "B",
+        {"block", ARGUMENT_WHOLE, &s->block, 1, 128, "B",
          "rows of an expert are filled up to a multiple: 16, 32, 64 or 128", NULL},
         {"skew", ARGUMENT_NUMBER, &s->skew, 0, 1000, "S",
          "the router's bias is -S log(e + 1); 0: experts are alike, 100: one takes all", NULL},

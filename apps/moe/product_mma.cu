@@ -1,5 +1,5 @@
 /*
- * product_mma.cu - products of rows by mma.sync: tiles of 128 x 128, three steps of asynchronous copies in flight.
+ * product_mma.cu - products of rows by mma.sync: 128 x 128 numbers a thread block, three steps of asynchronous copies in flight.
  */
 #include "tiles.cuh"
 
@@ -8,10 +8,10 @@
 #include "device/facts.h"
 #include "device/mma.cuh"
 
-constexpr int COLUMNS = 128, THREADS = 256, STAGES = 3;
-constexpr int STAGE = (TILE_ROWS + COLUMNS) * DEEP; /* numbers */
+constexpr int ROWS = 128, PARTS = TILE_ROWS / ROWS, COLUMNS = 128, THREADS = 256, STAGES = 3;
+constexpr int STAGE = (ROWS + COLUMNS) * DEEP; /* numbers */
 constexpr int BYTES = STAGES * STAGE * 2, PITCH = COLUMNS + 8;
-static_assert(TILE_ROWS * PITCH <= STAGES * STAGE, "the result takes the ring's place");
+static_assert(ROWS * PITCH <= STAGES * STAGE, "the result takes the ring's place");
 
 /* Arguments of the kernel. */
 struct work {
@@ -26,13 +26,13 @@ static __device__ __forceinline__ void fetch(const product &p, const job &j, int
     const __half *const rows = (const __half *)p.rows + (size_t)j.rows.row * p.deep + s * DEEP;
     const __half *const W =
         (const __half *)p.W + ((size_t)j.rows.expert * p.deep + s * DEEP) * p.outs;
-    for (int i = threadIdx.x; i < TILE_ROWS * DEEP / 8; i += THREADS) {
+    for (int i = threadIdx.x; i < ROWS * DEEP / 8; i += THREADS) {
         const int r = i / 8, c = i % 8;
         const bool is_there = r < j.rows.rows;
         async_copy_zfill<16>(stage + place(r, c),
                              rows + (size_t)(is_there ? r : 0) * p.deep + 8 * c, is_there ? 16 : 0);
     }
-    stage += TILE_ROWS * DEEP;
+    stage += ROWS * DEEP;
     for (int i = threadIdx.x; i < DEEP * COLUMNS / 8; i += THREADS) {
         const int r = i / (COLUMNS / 8), c = i % (COLUMNS / 8), column = j.column + 8 * c;
         const bool is_there = column < p.outs;
@@ -46,7 +46,7 @@ static __device__ __forceinline__ void multiply_add(const __half *stage, int row
                                                     float (&sum)[4][4][4])
 {
     const int lane = lane_id();
-    const __half *const W = stage + TILE_ROWS * DEEP + column / 64 * DEEP * DEEP;
+    const __half *const W = stage + ROWS * DEEP + column / 64 * DEEP * DEEP;
 #pragma unroll
     for (int k = 0; k < DEEP / 16; k++) {
         uint32_t x[4][4];
@@ -85,7 +85,7 @@ static __device__ __forceinline__ void store(const product &p, const job &j, __h
                 store_vector(tile + (r0 + 16 * m + 8 * h) * PITCH + c0 + 8 * n, x);
             }
     __syncthreads();
-    for (int i = threadIdx.x; i < TILE_ROWS * COLUMNS / 8; i += THREADS) {
+    for (int i = threadIdx.x; i < ROWS * COLUMNS / 8; i += THREADS) {
         const int r = i / (COLUMNS / 8), c = i % (COLUMNS / 8) * 8;
         __half x[8];
         if (r >= j.rows.rows || j.column + c >= p.outs) continue;
@@ -99,9 +99,12 @@ static __global__ void __launch_bounds__(THREADS, 2) product_mma_kernel(const wo
     extern __shared__ __align__(16) unsigned char shared[];
     __half *const stages = (__half *)shared;
     const int row = warp_id() % 2 * 64, column = warp_id() / 2 * 32;
-    const int jobs = *w.p.tiles * w.stripes, steps = w.p.deep / DEEP;
+    const int jobs = *w.p.tiles * w.stripes * PARTS, steps = w.p.deep / DEEP;
     for (int i = blockIdx.x; i < jobs; i += gridDim.x) {
-        const job j = job_at(w.p.tile, w.stripes, COLUMNS, i);
+        job j = job_at(w.p.tile, w.stripes, COLUMNS, i / PARTS);
+        j.rows.row += i % PARTS * ROWS;
+        j.rows.rows = min(j.rows.rows - i % PARTS * ROWS, ROWS);
+        if (j.rows.rows <= 0) continue;
         float sum[4][4][4] = {};
         for (int s = 0; s < STAGES - 1; s++) {
             if (s < steps) fetch(w.p, j, s, stages + s * STAGE);

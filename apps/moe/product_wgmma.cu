@@ -1,12 +1,15 @@
 /*
- * product_wgmma.cu - products of rows on Hopper: tiles of 128 x 256. The copy engine fills a ring of four steps, and two
- * warpgroups multiply, 64 rows each, with the rows in registers and W in shared memory. Tile and ring are those of lab 53.
+ * product_wgmma.cu - products of rows on Hopper: tiles of 256 x 256 for a cluster of two thread blocks, 128 rows each. The copy
+ * engine fills a ring of four steps, and two warpgroups of a block multiply, 64 rows each, with the rows in registers and W
+ * in shared memory. Each block fetches its rows and half of W, which it sends to both: W comes from L2 once. The ring is
+ * that of lab 53.
  *
  * Maps of the copy engine hold addresses and sizes, and neither changes from step to step: rows have room for any routing,
  * and the expert is a part of the coordinates. So the host makes them without knowing where a token went.
  */
 #include "tiles.cuh"
 
+#include "device/cluster.cuh"
 #include "device/cuda_try.h"
 #include "device/facts.h"
 #include "device/mbarrier.cuh"
@@ -15,7 +18,8 @@
 #include "device/tensor_map.cuh"
 #include "device/wgmma.cuh"
 
-constexpr int COLUMNS = 256, STAGES = 4, WARPS = TILE_ROWS / 16, THREADS = WARPS * 32 + 128;
+constexpr int CLUSTER = 2, ROWS = TILE_ROWS / CLUSTER, COLUMNS = 256, STAGES = 4;
+constexpr int WARPS = ROWS / 16, THREADS = WARPS * 32 + 128;
 constexpr int HALF_ROWS = 64, SQUARE = DEEP * 64, SQUARES = COLUMNS / 64;
 
 /* Arguments of the kernel. Boxes of both maps are 64 x 64. */
@@ -27,20 +31,32 @@ struct work {
 
 /* Contents of shared memory. A step: two squares of rows, then four of W, side by side in the result. */
 struct workplace {
-    __half stage[STAGES][(TILE_ROWS + COLUMNS) * DEEP];
+    __half stage[STAGES][(ROWS + COLUMNS) * DEEP];
     __half result[WARPS][16 * 64];
     mbarrier full[STAGES], empty[STAGES];
 };
+
+/* This thread block's rows of a tile, in halves of 64: both blocks have as many, or the first one more. */
+static __device__ __forceinline__ job job_of(const work &w, int i)
+{
+    job j = job_at(w.p.tile, w.stripes, COLUMNS, i);
+    const int halves = (j.rows.rows + HALF_ROWS - 1) / HALF_ROWS;
+    const int first = min((halves + 1) / 2 * HALF_ROWS, j.rows.rows);
+    j.rows.row += cluster_rank() ? first : 0;
+    j.rows.rows = cluster_rank() ? j.rows.rows - first : first;
+    return j;
+}
 
 /* ---- the thread that fetches ------------------------------------------------------------------- */
 
 static __device__ __forceinline__ void fetch_all(const work &w, workplace &place_of)
 {
+    constexpr int SHARE = SQUARES / CLUSTER, BOTH = (1 << CLUSTER) - 1;
     const int jobs = *w.p.tiles * w.stripes, steps = w.p.deep / DEEP;
     ring_turn turn = {0, 1};
-    for (int i = blockIdx.x; i < jobs; i += gridDim.x) {
-        const job j = job_at(w.p.tile, w.stripes, COLUMNS, i);
-        const int halves = j.rows.rows > HALF_ROWS ? 2 : 1;
+    for (int i = blockIdx.x / CLUSTER; i < jobs; i += gridDim.x / CLUSTER) {
+        const job j = job_of(w, i);
+        const int halves = (j.rows.rows + HALF_ROWS - 1) / HALF_ROWS; /* 0: the other has all */
         for (int s = 0; s < steps; s++) {
             __half *const stage = place_of.stage[turn.number];
             mbarrier *const full = &place_of.full[turn.number];
@@ -50,9 +66,12 @@ static __device__ __forceinline__ void fetch_all(const work &w, workplace &place
                 tensor_copy(stage + h * SQUARE, &w.rows, j.rows.row + h * HALF_ROWS, s * DEEP,
                             full);
 #pragma unroll
-            for (int q = 0; q < SQUARES; q++)
-                tensor_copy(stage + (2 + q) * SQUARE, &w.W, j.rows.expert * w.p.deep + s * DEEP,
-                            j.column + q * 64, full);
+            for (int i = 0; i < SHARE; i++) {
+                const int q = cluster_rank() * SHARE + i;
+                tensor_copy_multicast(stage + (2 + q) * SQUARE, &w.W,
+                                      j.rows.expert * w.p.deep + s * DEEP, j.column + q * 64, full,
+                                      BOTH);
+            }
             turn.advance(STAGES);
         }
     }
@@ -60,11 +79,11 @@ static __device__ __forceinline__ void fetch_all(const work &w, workplace &place
 
 /* ---- warps that multiply ----------------------------------------------------------------------- */
 
-/* The warp has read a stage. */
+/* The warp has read a stage: so it tells the threads that fetch in both blocks, which write to it. */
 static __device__ __forceinline__ void give_back(workplace &w, int stage)
 {
     __syncwarp(); /* one lane arrives for all that have read */
-    if (lane_id() == 0) mbarrier_arrive(&w.empty[stage]);
+    if (lane_id() < CLUSTER) mbarrier_arrive_in(&w.empty[stage], lane_id());
 }
 
 /* A warp's place in the ring, and the stage whose products are still running, or -1. */
@@ -143,8 +162,8 @@ static __device__ __forceinline__ void multiply_all(const work &w, workplace &pl
 {
     const int jobs = *w.p.tiles * w.stripes, steps = w.p.deep / DEEP;
     progress at = {{0, 0}, -1};
-    for (int i = blockIdx.x; i < jobs; i += gridDim.x) {
-        const job j = job_at(w.p.tile, w.stripes, COLUMNS, i);
+    for (int i = blockIdx.x / CLUSTER; i < jobs; i += gridDim.x / CLUSTER) {
+        const job j = job_of(w, i);
         /* One value for the warp, and the compiler is told: see lab 53. */
         if (__shfl_sync(FULL_MASK, j.rows.rows, 0) <= warp_id() / 4 * HALF_ROWS) {
             pass_by(place_of, at, steps);
@@ -169,17 +188,19 @@ static __global__ void __launch_bounds__(THREADS, 1)
     extern __shared__ __align__(1024) unsigned char shared[];
     workplace &place_of = *reinterpret_cast<workplace *>(shared);
     if (threadIdx.x == 0) {
-        mbarrier_init_ring(place_of.full, STAGES, 1, place_of.empty, WARPS);
+        mbarrier_init_ring(place_of.full, STAGES, 1, place_of.empty, WARPS * CLUSTER);
         mbarrier_publish();
     }
-    __syncthreads();
+    cluster_sync();
     if (warp_id() < WARPS) {
         warpgroup_take_registers<232>();
         multiply_all(w, place_of);
     } else {
         warpgroup_give_registers<40>();
         if (threadIdx.x == WARPS * 32) fetch_all(w, place_of);
+        __syncwarp();
     }
+    cluster_sync(); /* the other may still send W here, or give stages back */
 }
 
 bool product_wgmma_is_built(void)
@@ -199,6 +220,7 @@ cudaError_t product_run_wgmma(const product *p, cudaStream_t stream)
     CUDA_TRY(cudaFuncSetAttribute((const void *)product_wgmma_kernel,
                                   cudaFuncAttributeMaxDynamicSharedMemorySize,
                                   (int)sizeof(workplace)));
-    product_wgmma_kernel<<<device_facts_get()->sms, THREADS, sizeof(workplace), stream>>>(w);
-    return cudaGetLastError();
+    const unsigned clusters = (unsigned)(device_facts_get()->sms / CLUSTER);
+    return launch_in_clusters(product_wgmma_kernel, clusters * CLUSTER, THREADS, sizeof(workplace),
+                              stream, CLUSTER, w);
 }

@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-enum { MOST_EXPERTS = 256, MOST_CHOSEN = 8, TILE_ROWS = 128, FEATURE_STEP = 64 };
+enum { MOST_EXPERTS = 256, MOST_CHOSEN = 8, TILE_ROWS = 256, FEATURE_STEP = 64 };
 
 typedef struct moe_shape {
     int tokens, features, hidden, experts, chosen;
