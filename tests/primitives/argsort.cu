@@ -72,7 +72,7 @@ int main(void)
     for (int n : counts)
         for (int k : largest)
             sorts(n, k);
-    for (int n : {1, 2, 1025, 70000})
+    for (int n : {1, 2, 1025, 70000, 300000})
         sorts_in_workspace(n);
 
     int *d_order = device_zeros<int>(300);
