@@ -6,6 +6,8 @@
  * short tail is left over:
  *
  *   whole = max(ceil(most / 4), 2 * fewest)         least = max(ceil(whole / 4), 4)
+ *
+ * Evenly, a list of n pairs becomes k = ceil(n / longest) segments; segment i begins at pair floor(n i / k).
  */
 #include "formats/block_lut.h"
 
@@ -21,6 +23,8 @@ typedef struct lists {
     const int *ptr, *block; /* of each output */
     const int *input;       /* of each block */
     int whole, least;       /* INT_MAX: no list is cut */
+    int longest;            /* of even segments; 0: as `whole` and `least` say */
+    int *order;             /* the outputs, in the order of the table */
 } lists;
 
 static int round_up(int x, int by)
@@ -46,6 +50,10 @@ static void choose_cuts(lists *l, int outs, const int *ptr)
 /* The end of the segment that begins at pair `from` of a list of n. */
 static int segment_end(const lists *l, int from, int n)
 {
+    if (l->longest > 0 && n > 0) {
+        const int64_t k = round_up(n, l->longest), i = ((int64_t)from * k + n - 1) / n;
+        return (int)(n * (i + 1) / k);
+    }
     return l->whole < n - from && n - from - l->whole >= l->least ? from + l->whole : n;
 }
 
@@ -92,8 +100,8 @@ static void write_output(const lists *l, int out, int share, int *next, int *pai
 static void write_table(const lists *l, block_lut *t)
 {
     int next = 0, pair = BLOCK_LUT_HEADER / 2 * t->segments, share = 0;
-    for (int o = 0; o < l->outs; o++) {
-        const int segments = segments_of(l, o);
+    for (int i = 0; i < l->outs; i++) {
+        const int o = l->order[i], segments = segments_of(l, o);
         const bool is_shared = segments > 1, is_empty = l->ptr[o + 1] == l->ptr[o];
         if (is_empty) continue;
         if (is_shared) {
@@ -105,6 +113,35 @@ static void write_table(const lists *l, block_lut *t)
     }
     for (int o = 0; o < l->outs; o++)
         if (l->ptr[o + 1] == l->ptr[o]) write_output(l, o, 0, &next, &pair, t);
+}
+
+/* An output and the pairs of its longest segment. */
+typedef struct ranked {
+    int out, pairs;
+} ranked;
+
+static int longer_first(const void *a, const void *b)
+{
+    const ranked *x = a, *y = b;
+    return x->pairs != y->pairs ? (x->pairs < y->pairs) - (x->pairs > y->pairs) : x->out - y->out;
+}
+
+/* Puts outputs into the order of the table: as they are, or, cut evenly, longer segments first. */
+static cudaError_t put_in_order(lists *l)
+{
+    l->order = malloc(((size_t)l->outs + 1) * sizeof *l->order);
+    ranked *r = malloc(((size_t)l->outs + 1) * sizeof *r);
+    for (int o = 0; l->order && r && o < l->outs; o++) {
+        const int n = l->ptr[o + 1] - l->ptr[o];
+        const bool has_pairs = l->longest > 0 && n > 0;
+        r[o] = (ranked){o, has_pairs ? round_up(n, round_up(n, l->longest)) : 0};
+    }
+    const bool good = l->order && r;
+    if (good) qsort(r, l->outs, sizeof *r, longer_first);
+    for (int o = 0; good && o < l->outs; o++)
+        l->order[o] = r[o].out;
+    free(r);
+    return good ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
 static cudaError_t publish(const int *from, size_t count, int **to)
@@ -126,27 +163,47 @@ static cudaError_t fill(const lists *l, block_lut *t)
     return publish(t->first_segment, t->shares + 1, &t->d_first_segment);
 }
 
-cudaError_t block_lut_build(const block_layout *layout, bool rows, enum block_lut_rule rule,
-                            block_lut **lut)
+static lists lists_of(const block_layout *layout, bool rows)
 {
-    lists l = {.outs = rows ? layout->rows : layout->cols,
-               .ptr = rows ? layout->row_ptr : layout->col_ptr,
-               .block = rows ? layout->of_row : layout->of_col,
-               .input = rows ? layout->col : layout->row,
-               .whole = INT_MAX,
-               .least = INT_MAX};
-    if (rule == BLOCK_LUT_OWN) choose_cuts(&l, l.outs, l.ptr);
-    if (rule == BLOCK_LUT_COLUMNS) choose_cuts(&l, layout->cols, layout->col_ptr);
+    return (lists){.outs = rows ? layout->rows : layout->cols,
+                   .ptr = rows ? layout->row_ptr : layout->col_ptr,
+                   .block = rows ? layout->of_row : layout->of_col,
+                   .input = rows ? layout->col : layout->row,
+                   .whole = INT_MAX,
+                   .least = INT_MAX};
+}
+
+/* Makes the table of these lists, whose order it adds. */
+static cudaError_t build(lists *l, block_lut **lut)
+{
     *lut = NULL;
     block_lut *t = calloc(1, sizeof *t);
     if (!t) return cudaErrorMemoryAllocation;
-    const cudaError_t error = fill(&l, t);
-    if (error != cudaSuccess) {
+    cudaError_t error = put_in_order(l);
+    if (error == cudaSuccess) error = fill(l, t);
+    free(l->order);
+    if (error == cudaSuccess)
+        *lut = t;
+    else
         block_lut_free(t);
-        return error;
-    }
-    *lut = t;
-    return cudaSuccess;
+    return error;
+}
+
+cudaError_t block_lut_build(const block_layout *layout, bool rows, enum block_lut_rule rule,
+                            block_lut **lut)
+{
+    lists l = lists_of(layout, rows);
+    if (rule == BLOCK_LUT_OWN) choose_cuts(&l, l.outs, l.ptr);
+    if (rule == BLOCK_LUT_COLUMNS) choose_cuts(&l, layout->cols, layout->col_ptr);
+    return build(&l, lut);
+}
+
+cudaError_t block_lut_build_even(const block_layout *layout, bool rows, int longest,
+                                 block_lut **lut)
+{
+    lists l = lists_of(layout, rows);
+    l.longest = longest;
+    return build(&l, lut);
 }
 
 size_t block_lut_bytes(const block_lut *lut)

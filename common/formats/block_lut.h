@@ -50,6 +50,11 @@ typedef struct block_lut {
 cudaError_t block_lut_build(const block_layout *layout, bool rows, enum block_lut_rule rule,
                             block_lut **lut);
 
+/* The same with lists cut evenly into as few segments as have at most `longest` pairs (at least 1), which differ by one at
+ * most. Outputs with longer segments come first: thread blocks start in this order, and short ones fill the gaps. */
+cudaError_t block_lut_build_even(const block_layout *layout, bool rows, int longest,
+                                 block_lut **lut);
+
 /* Bytes of the table on the device. */
 size_t block_lut_bytes(const block_lut *lut);
 

@@ -22,9 +22,31 @@
 
 enum { SUM_PARTS, SUM_LOCKS, SUM_ATOMICS, SUM_UNCUT };
 
-/* Tokens of a thread block, and its threads: each has 4 x 4 of B x TOKENS sums. */
-constexpr int TOKENS = 64;
-template <int B> constexpr int THREADS = B *TOKENS / 16;
+constexpr int WARPS = 4, THREADS = WARPS * WARP_SIZE;
+
+/* What a thread block makes, a slice: TOKENS_ tokens of an output block; of half of one if B is 64, so that a lane has 64
+ * sums at most. V_: tokens of a load; 4 needs an N that is a multiple of 4. In the end a thread has the sums of QUADS
+ * times four tokens. */
+template <int B_, bool TRANSPOSED_, int TOKENS_, int V_> struct shape {
+    static constexpr int B = B_, TOKENS = TOKENS_, V = V_;
+    static constexpr bool TRANSPOSED = TRANSPOSED_;
+    static constexpr int FEATURES = B < 32 ? B : 32, HALVES = B / FEATURES;
+    static constexpr int ALL_QUADS = FEATURES * TOKENS / 4;
+    static constexpr int QUADS = (ALL_QUADS + THREADS - 1) / THREADS;
+
+    static __device__ __forceinline__ int first_token() { return blockIdx.y / HALVES * TOKENS; }
+    static __device__ __forceinline__ int first_feature() { return blockIdx.y % HALVES * FEATURES; }
+    /* Whether this thread has a quad q, its feature, and the first of its tokens, in the slice. */
+    static __device__ __forceinline__ bool has(int q)
+    {
+        return ALL_QUADS % THREADS == 0 || q * THREADS + (int)threadIdx.x < ALL_QUADS;
+    }
+    static __device__ __forceinline__ int feature(int q)
+    {
+        return (q * THREADS + threadIdx.x) / (TOKENS / 4);
+    }
+    static __device__ __forceinline__ int column() { return threadIdx.x % (TOKENS / 4) * 4; }
+};
 
 /* Arguments of the kernel. */
 struct product_of {
@@ -34,34 +56,25 @@ struct product_of {
     int N, how;
     const int *part_start, *first_segment; /* of each share: block_lut.h */
     float *parts;
-    unsigned *arrived; /* of each share and tile of tokens, as are ... */
+    unsigned *arrived; /* of each share and slice, as are ... */
     int *lock, *count; /* ... these */
 };
 
-/* The numbers of a row for four tokens from `token` on; 0 behind the last. ALIGNED: N is a multiple of 4. */
-template <bool ALIGNED>
-__device__ __forceinline__ void load_tokens(float (&x)[4], const float *row, int token, int N)
-{
-#pragma unroll
-    for (int j = 0; j < 4; j++)
-        x[j] = !ALIGNED && token + j < N ? row[token + j] : 0;
-    if (ALIGNED && token < N) load_vector(x, row + token);
-}
-
-template <bool ALIGNED>
+/* Stores the sums of four tokens from `token` on to a row of the output that has N. */
+template <class S>
 __device__ __forceinline__ void store_tokens(float *row, const float (&x)[4], int token, int N)
 {
-    if (ALIGNED && token < N) store_vector(row + token, x);
+    if (S::V == 4 && token < N) store_vector(row + token, x);
 #pragma unroll
-    for (int j = 0; j < 4; j++)
-        if (!ALIGNED && token + j < N) row[token + j] = x[j];
+    for (int j = 0; S::V == 1 && j < 4; j++)
+        if (token + j < N) row[token + j] = x[j];
 }
 
 /* Adds what other thread blocks have written: from L2, where it is. */
-template <bool ALIGNED>
+template <class S>
 __device__ __forceinline__ void add_tokens(float (&x)[4], const float *row, int token, int N)
 {
-    if (ALIGNED && token < N) {
+    if (S::V == 4 && token < N) {
         float old[4];
         load_vector_l2(old, row + token);
 #pragma unroll
@@ -69,75 +82,75 @@ __device__ __forceinline__ void add_tokens(float (&x)[4], const float *row, int 
             x[j] += old[j];
     }
 #pragma unroll
-    for (int j = 0; j < 4; j++)
-        if (!ALIGNED && token + j < N) x[j] += __ldcg(row + token + j);
+    for (int j = 0; S::V == 1 && j < 4; j++)
+        if (token + j < N) x[j] += __ldcg(row + token + j);
 }
 
 /* ---- the ways --------------------------------------------------------------------------------- */
 
-/* A thread's four rows of sums lie THREADS apart, so that a warp writes 512 bytes at once. */
-template <int B> __device__ __forceinline__ float *part_of(const product_of &a, int part, int row)
+/* A thread's quads of sums lie THREADS apart, so that a warp writes 512 bytes at once. */
+template <class S> __device__ __forceinline__ float *part_of(const product_of &a, int part, int q)
 {
-    const size_t of_tile = (size_t)part * gridDim.y + blockIdx.y;
-    return a.parts + ((of_tile * 4 + row) * THREADS<B> + threadIdx.x) * 4;
+    const size_t of_slice = (size_t)part * gridDim.y + blockIdx.y;
+    return a.parts + ((of_slice * S::QUADS + q) * THREADS + threadIdx.x) * 4;
 }
 
 /* Leaves the sums. True in the thread block that comes last: its sums are then those of all. */
-template <int B>
-__device__ __forceinline__ bool add_parts(const product_of &a, int share, float (&sum)[4][4])
+template <class S>
+__device__ __forceinline__ bool add_parts(const product_of &a, int share, float (&sum)[S::QUADS][4])
 {
     const int first = a.part_start[share - 1], end = a.part_start[share];
     const int own = first + blockIdx.x - a.first_segment[share - 1];
 #pragma unroll
-    for (int i = 0; i < 4; i++)
-        store_vector(part_of<B>(a, own, i), sum[i]);
+    for (int q = 0; q < S::QUADS; q++)
+        store_vector(part_of<S>(a, own, q), sum[q]);
     if (!comes_last(a.arrived + (share - 1) * gridDim.y + blockIdx.y, end - first)) return false;
         /* BEGIN STUDENT: all parts, from the first to the last, whoever made them */
 #pragma unroll
-    for (int i = 0; i < 4; i++)
+    for (int q = 0; q < S::QUADS; q++)
         for (int part = first; part < end; part++) {
             float x[4];
-            load_vector_l2(x, part_of<B>(a, part, i));
+            load_vector_l2(x, part_of<S>(a, part, q));
 #pragma unroll
             for (int j = 0; j < 4; j++)
-                sum[i][j] = part == first ? x[j] : sum[i][j] + x[j];
+                sum[q][j] = part == first ? x[j] : sum[q][j] + x[j];
         }
     /* END STUDENT */
     return true;
 }
 
-/* Stores sum[i][j] to feature 4 * (thread / 16) + i of the output, token 4 * (thread % 16) + j; share: see block_lut.h. */
-template <int B, bool ALIGNED>
+/* Stores a slice's sums to its place in the output; share: see block_lut.h. */
+template <class S>
 __device__ __forceinline__ void finish(const product_of &a, int output, int share,
-                                       float (&sum)[4][4])
+                                       float (&sum)[S::QUADS][4])
 {
-    const int token = blockIdx.y * TOKENS + threadIdx.x % 16 * 4;
-    float *const out = a.out + ((size_t)output * B + threadIdx.x / 16 * 4) * a.N;
+    float *const out = a.out + ((size_t)output * S::B + S::first_feature()) * a.N;
     const int place = (share - 1) * gridDim.y + blockIdx.y;
-    if (share > 0 && a.how == SUM_ATOMICS) {
-#pragma unroll
-        for (int i = 0; i < 4; i++)
-#pragma unroll
-            for (int j = 0; j < 4; j++)
-                if (token + j < a.N) atomicAdd(out + (size_t)i * a.N + token + j, sum[i][j]);
-        return;
-    }
-    if (share > 0 && a.how == SUM_PARTS && !add_parts<B>(a, share, sum)) return;
     const bool locked = share > 0 && a.how == SUM_LOCKS;
+    if (share > 0 && a.how == SUM_PARTS && !add_parts<S>(a, share, sum)) return;
+    int before = 0;
     if (locked) {
         block_lock(a.lock + place);
-        const int before = __ldcg(a.count + place); /* from L2, too: L1 may hold an older count */
-        if (before > 0)
-#pragma unroll
-            for (int i = 0; i < 4; i++)
-                add_tokens<ALIGNED>(sum[i], out + (size_t)i * a.N, token, a.N);
-        __syncthreads(); /* all have read the count */
-        if (threadIdx.x == 0) a.count[place] = before + 1;
+        before = __ldcg(a.count + place); /* from L2, too: L1 may hold an older count */
     }
 #pragma unroll
-    for (int i = 0; i < 4; i++)
-        store_tokens<ALIGNED>(out + (size_t)i * a.N, sum[i], token, a.N);
-    if (locked) block_unlock(a.lock + place);
+    for (int q = 0; q < S::QUADS; q++) {
+        if (!S::has(q)) continue;
+        float *const row = out + (size_t)S::feature(q) * a.N;
+        const int token = S::first_token() + S::column();
+        if (share > 0 && a.how == SUM_ATOMICS) {
+#pragma unroll
+            for (int j = 0; j < 4; j++)
+                if (token + j < a.N) atomicAdd(row + token + j, sum[q][j]);
+            continue;
+        }
+        if (before > 0) add_tokens<S>(sum[q], row, token, a.N);
+        store_tokens<S>(row, sum[q], token, a.N);
+    }
+    if (!locked) return;
+    __syncthreads(); /* all have read the count */
+    if (threadIdx.x == 0) a.count[place] = before + 1;
+    block_unlock(a.lock + place);
 }
 
 #endif

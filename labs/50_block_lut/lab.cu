@@ -9,22 +9,21 @@
  * Watch     bprop stores W transposed: rows of shared memory that are padded wrong meet in one bank.
  * Paper     S. Gray, A. Radford, D. P. Kingma: GPU Kernels for Block-Sparse Weights, 2017.
  */
-#include "finish.cuh"
+#include "product.cuh"
 
-#include "ops/bsmm.h"
+#include "device/facts.h"
+
+#include <algorithm>
 
 #include <stdlib.h>
 
-enum { TUNE_SUM, TUNE_COUNTS };
+enum { TUNE_SUM, TUNE_CUTS };
+
+/* Where lists are cut. */
+enum { CUTS_EVEN, CUTS_OWN, CUTS_COLUMNS };
 
 /* Pairs of a segment that are listed at a time. */
 constexpr int LISTED = 64;
-
-/* A block to multiply with. */
-struct listed_block {
-    int input, block;
-    float gate;
-};
 
 /* ---- the list --------------------------------------------------------------------------------- */
 
@@ -50,120 +49,32 @@ list_open_blocks(const int2 *pair, int pairs, const float *gate, listed_block *l
     if (lane == 0) *listed = open;
 }
 
-/* ---- a block and its features ------------------------------------------------------------------ */
+/* ---- a segment -------------------------------------------------------------------------------- */
 
-/* Tiles in shared memory. Row d of W holds what feature d of the input block is multiplied by, so fprop has W as it lies
- * and bprop has it transposed. */
-template <int B, bool TRANSPOSED> struct tiles {
-    static constexpr int PITCH = TRANSPOSED ? B + 4 : B;
-    alignas(16) float W[B][PITCH];
-    alignas(16) float in[B][TOKENS];
+template <class S> struct block_memory {
+    warp_memory<S> warp[WARPS];
+    listed_block list[LISTED];
+    int listed;
 };
 
-/* A thread's part of the next block and its features, on the way from global to shared memory. */
-template <int B, bool TRANSPOSED, bool ALIGNED> struct fetched {
-    static constexpr int QUADS = B / 4, W_TURNS = B > 16 ? B / 16 : 1;
-    float w[W_TURNS][4], x[4][4];
-
-    /* Row and quad (four neighbours) of W that this thread moves in a turn. For bprop a warp takes 16 rows of two quads:
-     * whole sectors of 32 bytes, and shared memory in the order below. */
-    static __device__ __forceinline__ int2 place(int turn)
-    {
-        const int v = turn * THREADS<B> + threadIdx.x;
-        return TRANSPOSED ? make_int2(v / 2 % B, v % 2 + v / (2 * B) * 2)
-                          : make_int2(v / QUADS, v % QUADS);
-    }
-    static __device__ __forceinline__ bool moves(int turn)
-    {
-        return turn * THREADS<B> + threadIdx.x < B * QUADS;
-    }
-
-    __device__ __forceinline__ void fetch(const product_of &a, const listed_block &l, int token0)
-    {
-        const float *W = a.W + (size_t)l.block * B * B;
-#pragma unroll
-        for (int t = 0; t < W_TURNS; t++)
-            if (moves(t)) load_vector(w[t], W + place(t).x * B + place(t).y * 4);
-        const int token = threadIdx.x % 16 * 4;
-#pragma unroll
-        for (int t = 0; t < 4; t++) {
-            const int row = t * (B / 4) + threadIdx.x / 16;
-            load_tokens<ALIGNED>(x[t], a.in + (size_t)(l.input * B + row) * a.N, token0 + token,
-                                 a.N);
-        }
-    }
-
-    __device__ __forceinline__ void store(tiles<B, TRANSPOSED> &s, float gate) const
-    {
-#pragma unroll
-        for (int t = 0; t < W_TURNS; t++) {
-            float scaled[4];
-#pragma unroll
-            for (int i = 0; i < 4; i++)
-                scaled[i] = gate * w[t][i];
-            if (!moves(t)) continue;
-            const int2 at = place(t);
-            if (!TRANSPOSED) store_vector(&s.W[at.x][at.y * 4], scaled);
-                /* In a warp at.x takes 16 values and at.y two: four rows of PITCH floats must be 16 banks apart. */
-                /* BEGIN STUDENT: the same, transposed */
-#pragma unroll
-            for (int i = 0; TRANSPOSED && i < 4; i++)
-                s.W[at.y * 4 + i][at.x] = scaled[i];
-            /* END STUDENT */
-        }
-#pragma unroll
-        for (int t = 0; t < 4; t++)
-            store_vector(&s.in[t * (B / 4) + threadIdx.x / 16][threadIdx.x % 16 * 4], x[t]);
-    }
-};
-
-/* sum[i][j] += W^T times features: output feature 4 * (thread / 16) + i, token 4 * (thread % 16) + j. */
-template <int B, bool TRANSPOSED>
-__device__ __forceinline__ void multiply_add(const tiles<B, TRANSPOSED> &s, float (&sum)[4][4])
+/* A thread block, a segment and a slice of its output. Warps take steps in turn and meet at the lists and the end alone. */
+template <class S>
+static __global__ void __launch_bounds__(THREADS, 4) bsmm_block_lut_kernel(const product_of a)
 {
-    const int feature = threadIdx.x / 16 * 4, token = threadIdx.x % 16 * 4;
-#pragma unroll 8
-    for (int d = 0; d < B; d++) {
-        float w[4], x[4];
-        load_vector_plain(w, &s.W[d][feature]);
-        load_vector_plain(x, &s.in[d][token]);
-        /* BEGIN STUDENT: the outer product of w and x */
-#pragma unroll
-        for (int i = 0; i < 4; i++)
-#pragma unroll
-            for (int j = 0; j < 4; j++)
-                sum[i][j] += w[i] * x[j];
-        /* END STUDENT */
-    }
-}
-
-/* A thread block, a segment and TOKENS tokens. */
-template <int B, bool TRANSPOSED, bool ALIGNED>
-static __global__ void __launch_bounds__(THREADS<B>) bsmm_block_lut_kernel(const product_of a)
-{
-    __shared__ tiles<B, TRANSPOSED> s;
-    __shared__ listed_block list[LISTED];
-    __shared__ int listed;
+    extern __shared__ float4 shared[];
+    block_memory<S> &m = *reinterpret_cast<block_memory<S> *>(shared);
     const int4 segment = ((const int4 *)a.lut)[blockIdx.x]; /* first pair, pairs, output, share */
     const int2 *pair = (const int2 *)a.lut + segment.x;
-    const int token0 = blockIdx.y * TOKENS;
-    fetched<B, TRANSPOSED, ALIGNED> next;
-    float sum[4][4] = {};
+    lane_sums<S> own = {};
     for (int first = 0; first < segment.y; first += LISTED) {
         if (first > 0) __syncthreads(); /* all have read the list */
-        list_open_blocks(pair + first, segment.y - first, a.gate, list, &listed);
+        list_open_blocks(pair + first, segment.y - first, a.gate, m.list, &m.listed);
         __syncthreads();
-        const int count = listed;
-        if (count > 0) next.fetch(a, list[0], token0);
-        for (int i = 0; i < count; i++) {
-            next.store(s, list[i].gate);
-            __syncthreads();
-            if (i + 1 < count) next.fetch(a, list[i + 1], token0);
-            multiply_add(s, sum);
-            __syncthreads();
-        }
+        multiply_list(a, m.list, m.listed, m.warp[warp_id()].ring, own);
     }
-    finish<B, ALIGNED>(a, segment.z, segment.w, sum);
+    float sum[S::QUADS][4];
+    add_warps(m.warp, own, sum);
+    finish<S>(a, segment.z, segment.w, sum);
 }
 
 /* ---- plans ------------------------------------------------------------------------------------ */
@@ -172,7 +83,7 @@ typedef struct lut_state {
     block_lut *lut;
     partial_sums parts; /* SUM=parts */
     int *d_locks;       /* SUM=locks: locks, then counts */
-    int tiles;
+    int tokens, slices; /* of a slice; of an output */
 } lut_state;
 
 static void release(bsmm_plan *plan)
@@ -188,53 +99,90 @@ static void release(bsmm_plan *plan)
 
 static size_t locks_bytes(const lut_state *s)
 {
-    return (size_t)2 * s->lut->shares * s->tiles * sizeof(int);
+    return (size_t)2 * s->lut->shares * s->slices * sizeof(int);
 }
 
+/* Floats of all parts: every thread leaves its quads. */
 static size_t part_floats(const bsmm_plan *plan, const lut_state *s)
 {
-    return (size_t)s->lut->parts * s->tiles * plan->block * TOKENS;
+    const int slice = std::max(std::min(plan->block, 32) * s->tokens, THREADS * 4);
+    return (size_t)s->lut->parts * s->slices * slice;
 }
 
-static cudaError_t fill(const bsmm_plan *plan, enum block_lut_rule rule, lut_state *s)
+/* The most pairs of an even segment. Four thread blocks fit on a multiprocessor: three shares of all work for each, and
+ * the fourth place is for whoever has the shorter ones. No less than four steps a warp. */
+static int longest_segment(const bsmm_plan *plan, const lut_state *s)
+{
+    const int64_t shares = 3 * (int64_t)std::max(device_facts_get()->sms, 1);
+    const int64_t pairs = (int64_t)plan->layout->blocks * s->slices;
+    return (int)std::max((pairs + shares - 1) / shares, (int64_t)4 * WARPS * STEP / plan->block);
+}
+
+static cudaError_t build_table(const bsmm_plan *plan, lut_state *s)
+{
+    const int cuts = plan->tuning[TUNE_CUTS];
+    if (plan->tuning[TUNE_SUM] == SUM_UNCUT)
+        return block_lut_build(plan->layout, plan->transposed, BLOCK_LUT_UNCUT, &s->lut);
+    if (cuts == CUTS_EVEN)
+        return block_lut_build_even(plan->layout, plan->transposed, longest_segment(plan, s),
+                                    &s->lut);
+    return block_lut_build(plan->layout, plan->transposed,
+                           cuts == CUTS_OWN ? BLOCK_LUT_OWN : BLOCK_LUT_COLUMNS, &s->lut);
+}
+
+static cudaError_t fill(const bsmm_plan *plan, lut_state *s)
 {
     const int sum = plan->tuning[TUNE_SUM];
-    CUDA_TRY(block_lut_build(plan->layout, plan->transposed, rule, &s->lut));
-    s->tiles = (plan->N + TOKENS - 1) / TOKENS;
+    CUDA_TRY(build_table(plan, s));
     if (sum == SUM_PARTS)
         CUDA_TRY(
-            partial_sums_make(part_floats(plan, s), (size_t)s->lut->shares * s->tiles, &s->parts));
+            partial_sums_make(part_floats(plan, s), (size_t)s->lut->shares * s->slices, &s->parts));
     return sum == SUM_LOCKS ? cudaMalloc((void **)&s->d_locks, locks_bytes(s) + 1) : cudaSuccess;
 }
 
 static cudaError_t prepare(bsmm_plan *plan)
 {
-    const int MOST_TILES = 65535; /* of a grid's second dimension */
-    if (plan->N > MOST_TILES * TOKENS) return cudaErrorNotSupported;
-    if (plan->tuning[TUNE_SUM] == SUM_UNCUT) plan->tuning[TUNE_COUNTS] = BLOCK_LUT_OWN;
-    const enum block_lut_rule rule = plan->tuning[TUNE_SUM] == SUM_UNCUT
-                                         ? BLOCK_LUT_UNCUT
-                                         : (enum block_lut_rule)plan->tuning[TUNE_COUNTS];
-    plan->state = calloc(1, sizeof(lut_state));
-    if (!plan->state) return cudaErrorMemoryAllocation;
-    const cudaError_t error = fill(plan, rule, (lut_state *)plan->state);
+    const int MOST_SLICES = 65535; /* of a grid's second dimension */
+    const int tokens = plan->N > 32 && plan->N % 4 == 0 ? 64 : 32;
+    const int64_t slices = ((int64_t)plan->N + tokens - 1) / tokens * (plan->block == 64 ? 2 : 1);
+    if (slices > MOST_SLICES) return cudaErrorNotSupported;
+    if (plan->tuning[TUNE_SUM] == SUM_UNCUT) plan->tuning[TUNE_CUTS] = CUTS_EVEN;
+    lut_state *s = (lut_state *)calloc(1, sizeof *s);
+    if (!s) return cudaErrorMemoryAllocation;
+    s->tokens = tokens;
+    s->slices = (int)slices;
+    plan->state = s;
+    const cudaError_t error = fill(plan, s);
     if (error != cudaSuccess) release(plan);
     return error;
 }
 
-template <int B> static void launch(const bsmm_plan *plan, const product_of &a, cudaStream_t stream)
+template <int B, bool TRANSPOSED, int TOKENS, int V>
+static cudaError_t launch(const lut_state *s, const product_of &a, cudaStream_t stream)
+{
+    using S = shape<B, TRANSPOSED, TOKENS, V>;
+    const auto kernel = bsmm_block_lut_kernel<S>;
+    const int bytes = sizeof(block_memory<S>);
+    CUDA_TRY(cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  bytes));
+    kernel<<<dim3(s->lut->segments, s->slices), THREADS, bytes, stream>>>(a);
+    return cudaGetLastError();
+}
+
+template <int B, bool TRANSPOSED>
+static cudaError_t launch_tokens(const lut_state *s, const product_of &a, cudaStream_t stream)
+{
+    if (a.N % 4 != 0) return launch<B, TRANSPOSED, 32, 1>(s, a, stream);
+    return s->tokens == 64 ? launch<B, TRANSPOSED, 64, 4>(s, a, stream)
+                           : launch<B, TRANSPOSED, 32, 4>(s, a, stream);
+}
+
+template <int B>
+static cudaError_t launch_pass(const bsmm_plan *plan, const product_of &a, cudaStream_t stream)
 {
     const lut_state *s = (const lut_state *)plan->state;
-    const dim3 grid(s->lut->segments, s->tiles);
-    const bool aligned = a.N % 4 == 0;
-    if (plan->transposed && aligned)
-        bsmm_block_lut_kernel<B, true, true><<<grid, THREADS<B>, 0, stream>>>(a);
-    else if (plan->transposed)
-        bsmm_block_lut_kernel<B, true, false><<<grid, THREADS<B>, 0, stream>>>(a);
-    else if (aligned)
-        bsmm_block_lut_kernel<B, false, true><<<grid, THREADS<B>, 0, stream>>>(a);
-    else
-        bsmm_block_lut_kernel<B, false, false><<<grid, THREADS<B>, 0, stream>>>(a);
+    return plan->transposed ? launch_tokens<B, true>(s, a, stream)
+                            : launch_tokens<B, false>(s, a, stream);
 }
 
 static cudaError_t run(const bsmm_plan *plan, const bsmm_inputs *in, void *out, cudaStream_t stream)
@@ -253,7 +201,7 @@ static cudaError_t run(const bsmm_plan *plan, const bsmm_inputs *in, void *out, 
         .parts = s->parts.d_sums,
         .arrived = s->parts.d_arrived,
         .lock = s->d_locks,
-        .count = s->d_locks + (size_t)s->lut->shares * s->tiles,
+        .count = s->d_locks + (size_t)s->lut->shares * s->slices,
     };
     if (s->lut->segments == 0) return cudaSuccess;
     if (s->lut->shares > 0 && a.how == SUM_LOCKS)
@@ -261,15 +209,10 @@ static cudaError_t run(const bsmm_plan *plan, const bsmm_inputs *in, void *out, 
     if (s->lut->shares > 0 && a.how == SUM_ATOMICS) /* whoever comes first finds zeros */
         CUDA_TRY(cudaMemsetAsync(
             out, 0, (size_t)bsmm_outs(plan) * plan->block * plan->N * sizeof(float), stream));
-    if (plan->block == 8)
-        launch<8>(plan, a, stream);
-    else if (plan->block == 16)
-        launch<16>(plan, a, stream);
-    else if (plan->block == 32)
-        launch<32>(plan, a, stream);
-    else
-        launch<64>(plan, a, stream);
-    return cudaGetLastError();
+    if (plan->block == 8) return launch_pass<8>(plan, a, stream);
+    if (plan->block == 16) return launch_pass<16>(plan, a, stream);
+    if (plan->block == 32) return launch_pass<32>(plan, a, stream);
+    return launch_pass<64>(plan, a, stream);
 }
 
 static size_t format_bytes(const bsmm_plan *plan)
@@ -281,7 +224,7 @@ static size_t workspace_bytes(const bsmm_plan *plan)
 {
     const lut_state *s = (const lut_state *)plan->state;
     const int how = plan->tuning[TUNE_SUM];
-    const size_t counters = (size_t)s->lut->shares * s->tiles * sizeof(unsigned);
+    const size_t counters = (size_t)s->lut->shares * s->slices * sizeof(unsigned);
     return block_lut_bytes(s->lut) + (how == SUM_PARTS
                                           ? part_floats(plan, s) * sizeof(float) + counters
                                       : how == SUM_LOCKS ? locks_bytes(s)
@@ -289,7 +232,7 @@ static size_t workspace_bytes(const bsmm_plan *plan)
 }
 
 static const char *const SUMS[] = {"parts", "locks", "atomics", "uncut", NULL};
-static const char *const COUNTS[] = {"own", "columns", NULL};
+static const char *const CUTS[] = {"even", "own", "columns", NULL};
 
 static bsmm_contender block_lut_lab = {
     .base = {.lab = 50,
@@ -301,13 +244,14 @@ static bsmm_contender block_lut_lab = {
                            .num_values = 4,
                            .initial = SUM_PARTS,
                            .names = SUMS},
-                          {.name = "COUNTS",
-                           .meaning = "whose lengths decide about cuts: the pass's own outputs', "
-                                      "or always columns'",
-                           .values = {BLOCK_LUT_OWN, BLOCK_LUT_COLUMNS},
-                           .num_values = 2,
-                           .initial = BLOCK_LUT_OWN,
-                           .names = COUNTS}}},
+                          {.name = "CUTS",
+                           .meaning = "where lists are cut: evenly, for the multiprocessors, or by "
+                                      "the published rule on the pass's own outputs, or on "
+                                      "columns",
+                           .values = {CUTS_EVEN, CUTS_OWN, CUTS_COLUMNS},
+                           .num_values = 3,
+                           .initial = CUTS_EVEN,
+                           .names = CUTS}}},
     .prepare = prepare,
     .run = run,
     .format_bytes = format_bytes,

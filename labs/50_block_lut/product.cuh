@@ -1,0 +1,249 @@
+/*
+ * product.cuh - what a warp does with a step: STEP input features, times the tokens of the thread block.
+ *
+ * The input features of a segment's open blocks follow each other, block behind block; STEP of them are a step. B = 8 has
+ * two blocks a step, B = 16 one, B = 32 half of one. A lane has 8 x 8 sums where B is 32 or 64 and TOKENS is 64:
+ *
+ *   lane              a = lane % 2 + lane / 16 * 2, 0 to 3        b = lane / 2 % 8
+ *   output feature i  i / Q * 4 Q + a * Q + i % Q: groups of Q    of FEATURES / 4
+ *   token j           j / 4 * 32 + 4 b + j % 4: groups of four    of TOKENS / 8
+ *
+ * Shared memory serves a load of 16 bytes to half a warp at once if lanes l and l ^ 1, or lanes l and l ^ 2, want the
+ * same; in this order they do. So 64 multiply-adds have four loads of two wavefronts.
+ */
+#ifndef BLOCK_LUT_PRODUCT_CUH
+#define BLOCK_LUT_PRODUCT_CUH
+
+#include "finish.cuh"
+
+#include "device/async_copy.cuh"
+
+constexpr int STEP = 16, STAGES = 2;
+
+/* A block to multiply with. */
+struct listed_block {
+    int input, block;
+    float gate;
+};
+
+/* A step in shared memory. fprop has W as it lies: a row of W for each input feature. bprop has a row for each output
+ * feature, so that four input features are one load; feature i of lanes with a is row 4 i + a. */
+template <class S> struct stage {
+    static constexpr int PITCH = S::TRANSPOSED ? STEP + 4 : S::FEATURES;
+    alignas(16) float W[S::TRANSPOSED ? S::FEATURES : STEP][PITCH];
+    alignas(16) float in[STEP][S::TOKENS];
+};
+
+/* A lane's sums: its output features and tokens. */
+template <class S> struct lane_sums {
+    static constexpr int I = S::FEATURES / 4, J = S::TOKENS / 8, Q = I < 4 ? I : 4;
+    float sum[I][J];
+
+    static __device__ __forceinline__ int a() { return lane_id() % 2 + lane_id() / 16 * 2; }
+    static __device__ __forceinline__ int b() { return lane_id() / 2 % 8; }
+    static __device__ __forceinline__ int feature(int a, int i)
+    {
+        return i / Q * 4 * Q + a * Q + i % Q;
+    }
+};
+
+/* ---- a step comes to shared memory ------------------------------------------------------------- */
+
+/* The 16 bytes of W that a lane copies in a turn: where they go, and their input and output feature. */
+struct piece {
+    int row, column, in, out;
+};
+
+template <class S> __device__ __forceinline__ piece piece_of(int turn)
+{
+    constexpr int PIECES = S::FEATURES / 4; /* of a row in fprop */
+    if (S::TRANSPOSED) {
+        /* Eight lanes store at once: two rows, and 4 * PITCH = 80 floats between them, which is half of the banks. */
+        const int row = turn * 8 + lane_id() / 4 % 2 * 4 + lane_id() / 8, in = lane_id() % 4 * 4;
+        return {row, in, in, lane_sums<S>::feature(row % 4, row / 4)};
+    }
+    const int v = turn * WARP_SIZE + lane_id(), out = v % PIECES * 4;
+    return {v / PIECES, out, v / PIECES, out};
+}
+
+/* The warp's pieces of W in a step. */
+template <class S> constexpr int W_TURNS = S::FEATURES *STEP / 4 / WARP_SIZE;
+
+/* The place in the list of the block behind an input feature of a step. B = 8: it may be behind the last. */
+template <class S> __device__ __forceinline__ int place_of(int step, int in)
+{
+    return step * STEP / S::B + in / S::B;
+}
+
+/* Starts copying a step of `count` listed blocks. What is behind the last block or token becomes 0. */
+template <class S>
+__device__ __forceinline__ void fetch(const product_of &a, const listed_block *list, int count,
+                                      int step, stage<S> &to)
+{
+    const int first = step * STEP % S::B; /* input feature of its block */
+#pragma unroll
+    for (int t = 0; t < W_TURNS<S>; t++) {
+        const piece p = piece_of<S>(t);
+        const int place = place_of<S>(step, p.in);
+        const int in = first + p.in % S::B, out = S::first_feature() + p.out;
+        const float *W = a.W + (size_t)list[min(place, count - 1)].block * (S::B * S::B);
+        async_copy_zfill<16>(&to.W[p.row][p.column],
+                             W + (S::TRANSPOSED ? out * S::B + in : in * S::B + out),
+                             place < count ? 16 : 0);
+    }
+    constexpr int PIECES = S::TOKENS / S::V; /* of a row */
+#pragma unroll
+    for (int t = 0; t < STEP * PIECES / WARP_SIZE; t++) {
+        const int v = t * WARP_SIZE + lane_id(), in = v / PIECES, column = v % PIECES * S::V;
+        const int place = place_of<S>(step, in), token = S::first_token() + column;
+        const int row = list[min(place, count - 1)].input * S::B + first + in % S::B;
+        const bool is_there = place < count && token < a.N;
+        async_copy_zfill<4 * S::V>(&to.in[in][column],
+                                   a.in + (size_t)row * a.N + (is_there ? token : 0),
+                                   is_there ? 4 * S::V : 0);
+    }
+}
+
+/* Multiplies what this lane has copied of W by its gates. */
+template <class S>
+__device__ __forceinline__ void scale(const listed_block *list, int count, int step, stage<S> &s)
+{
+#pragma unroll
+    for (int t = 0; t < W_TURNS<S>; t++) {
+        const piece p = piece_of<S>(t);
+        const float gate = list[min(place_of<S>(step, p.in), count - 1)].gate;
+        float w[4];
+        load_vector_plain(w, &s.W[p.row][p.column]);
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            w[i] *= gate;
+        store_vector(&s.W[p.row][p.column], w);
+    }
+}
+
+/* ---- products ---------------------------------------------------------------------------------- */
+
+/* This lane's weights of four input features, from feature `in` of the step on. */
+template <class S>
+__device__ __forceinline__ void load_weights(float (&w)[4][lane_sums<S>::I], const stage<S> &s,
+                                             int in)
+{
+    constexpr int I = lane_sums<S>::I, Q = lane_sums<S>::Q;
+    const int a = lane_sums<S>::a();
+#pragma unroll
+    for (int i = 0; S::TRANSPOSED && i < I; i++) {
+        float four[4];
+        /* BEGIN STUDENT: four weights of feature i, in one load; which row has it? */
+        load_vector_plain(four, &s.W[4 * i + a][in]);
+        /* END STUDENT */
+#pragma unroll
+        for (int d = 0; d < 4; d++)
+            w[d][i] = four[d];
+    }
+#pragma unroll
+    for (int d = 0; !S::TRANSPOSED && d < 4; d++)
+#pragma unroll
+        for (int i = 0; i < I; i += Q) {
+            float group[Q];
+            load_vector_plain(group, &s.W[in + d][lane_sums<S>::feature(a, i)]);
+#pragma unroll
+            for (int q = 0; q < Q; q++)
+                w[d][i + q] = group[q];
+        }
+}
+
+/* Adds a step's products to this lane's sums. */
+template <class S> __device__ __forceinline__ void multiply_add(const stage<S> &s, lane_sums<S> &to)
+{
+    constexpr int I = lane_sums<S>::I, J = lane_sums<S>::J;
+#pragma unroll 2
+    for (int in = 0; in < STEP; in += 4) {
+        float w[4][I];
+        load_weights(w, s, in);
+#pragma unroll
+        for (int d = 0; d < 4; d++) {
+            float x[J / 4][4];
+#pragma unroll
+            for (int j = 0; j < J / 4; j++)
+                load_vector_plain(x[j], &s.in[in + d][j * 32 + lane_sums<S>::b() * 4]);
+                /* BEGIN STUDENT: the outer product of w[d] and x */
+#pragma unroll
+            for (int i = 0; i < I; i++)
+#pragma unroll
+                for (int j = 0; j < J; j++)
+                    to.sum[i][j] += w[d][i] * x[j / 4][j % 4];
+            /* END STUDENT */
+        }
+    }
+}
+
+/* ---- a warp's share of the list, and the sum of the warps ---------------------------------------- */
+
+/* A warp's own shared memory: its ring, and in the end its sums. Eight lanes store to two rows that are Q apart, so Q *
+ * PITCH floats should be half of the banks: 16 and a multiple of 32. */
+template <class S> union warp_memory {
+    static constexpr int PITCH = S::TOKENS + 16 / lane_sums<S>::Q;
+    stage<S> ring[STAGES];
+    alignas(16) float sums[S::FEATURES][PITCH];
+};
+
+/* Multiplies steps w, w + WARPS ... of `count` listed blocks, w being this warp. Nobody but the warp touches its ring, so
+ * no warp waits for another. */
+template <class S>
+__device__ __forceinline__ void multiply_list(const product_of &a, const listed_block *list,
+                                              int count, stage<S> (&ring)[STAGES], lane_sums<S> &to)
+{
+    const int steps = (count * S::B + STEP - 1) / STEP;
+#pragma unroll
+    for (int s = 0; s < STAGES; s++) {
+        const int step = warp_id() + s * WARPS;
+        if (step < steps) fetch(a, list, count, step, ring[s]);
+        async_commit();
+    }
+    for (int step = warp_id(), s = 0; step < steps; step += WARPS, s = (s + 1) % STAGES) {
+        async_wait<STAGES - 1>();
+        if (a.gate) scale(list, count, step, ring[s]);
+        __syncwarp(); /* the copies of all lanes are there */
+        multiply_add(ring[s], to);
+        __syncwarp(); /* all have read */
+        if (step + STAGES * WARPS < steps) fetch(a, list, count, step + STAGES * WARPS, ring[s]);
+        async_commit();
+    }
+}
+
+/* The sums of all warps, in the warps' order: the same bits in every run. */
+template <class S>
+__device__ __forceinline__ void add_warps(warp_memory<S> (&memory)[WARPS], const lane_sums<S> &own,
+                                          float (&sum)[S::QUADS][4])
+{
+    constexpr int I = lane_sums<S>::I, J = lane_sums<S>::J;
+    float(&sums)[S::FEATURES][warp_memory<S>::PITCH] = memory[warp_id()].sums;
+#pragma unroll
+    for (int i = 0; i < I; i++)
+#pragma unroll
+        for (int j = 0; j < J; j += 4) {
+            const float four[4] = {own.sum[i][j], own.sum[i][j + 1], own.sum[i][j + 2],
+                                   own.sum[i][j + 3]};
+            store_vector(&sums[own.feature(own.a(), i)][j / 4 * 32 + own.b() * 4], four);
+        }
+    __syncthreads();
+#pragma unroll
+    for (int q = 0; q < S::QUADS; q++) {
+#pragma unroll
+        for (int j = 0; j < 4; j++)
+            sum[q][j] = 0;
+        if (!S::has(q)) continue;
+            /* BEGIN STUDENT: add up four tokens of the warps' sums */
+#pragma unroll
+        for (int w = 0; w < WARPS; w++) {
+            float x[4];
+            load_vector_plain(x, &memory[w].sums[S::feature(q)][S::column()]);
+#pragma unroll
+            for (int j = 0; j < 4; j++)
+                sum[q][j] += x[j];
+        }
+        /* END STUDENT */
+    }
+}
+
+#endif
