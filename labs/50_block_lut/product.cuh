@@ -19,6 +19,7 @@
 #include "device/async_copy.cuh"
 
 constexpr int STEP = 16, STAGES = 2;
+constexpr int DEPTH = 2; /* input features whose weights a lane holds */
 
 /* A block to multiply with. */
 struct listed_block {
@@ -37,6 +38,9 @@ template <class S> struct stage {
 /* A lane's sums: its output features and tokens. */
 template <class S> struct lane_sums {
     static constexpr int I = S::FEATURES / 4, J = S::TOKENS / 8, Q = I < 4 ? I : 4;
+    /* Turns of DEPTH input features that are one piece of code. Several of bprop need more registers than the 128 that
+     * four thread blocks on a multiprocessor leave. */
+    static constexpr int TURNS = S::TRANSPOSED ? 1 : 4;
     float sum[I][J];
 
     static __device__ __forceinline__ int a() { return lane_id() % 2 + lane_id() / 16 * 2; }
@@ -69,10 +73,19 @@ template <class S> __device__ __forceinline__ piece piece_of(int turn)
 /* The warp's pieces of W in a step. */
 template <class S> constexpr int W_TURNS = S::FEATURES *STEP / 4 / WARP_SIZE;
 
-/* The place in the list of the block behind an input feature of a step. B = 8: it may be behind the last. */
-template <class S> __device__ __forceinline__ int place_of(int step, int in)
+/* The block behind an input feature of a step, of `count` listed ones. */
+template <class S>
+__device__ __forceinline__ const listed_block &block_of(const listed_block *list, int count,
+                                                        int step, int in)
 {
-    return step * STEP / S::B + in / S::B;
+    const int place = step * STEP / S::B + in / S::B;
+    return list[S::B < STEP ? min(place, count - 1) : place];
+}
+
+/* Whether there is one: with B = 8 the last step may have a single block. */
+template <class S> __device__ __forceinline__ bool has_block(int count, int step, int in)
+{
+    return S::B >= STEP || step * (STEP / S::B) + in / S::B < count;
 }
 
 /* Starts copying a step of `count` listed blocks. What is behind the last block or token becomes 0. */
@@ -84,20 +97,19 @@ __device__ __forceinline__ void fetch(const product_of &a, const listed_block *l
 #pragma unroll
     for (int t = 0; t < W_TURNS<S>; t++) {
         const piece p = piece_of<S>(t);
-        const int place = place_of<S>(step, p.in);
         const int in = first + p.in % S::B, out = S::first_feature() + p.out;
-        const float *W = a.W + (size_t)list[min(place, count - 1)].block * (S::B * S::B);
+        const float *W = a.W + (size_t)block_of<S>(list, count, step, p.in).block * (S::B * S::B);
         async_copy_zfill<16>(&to.W[p.row][p.column],
                              W + (S::TRANSPOSED ? out * S::B + in : in * S::B + out),
-                             place < count ? 16 : 0);
+                             has_block<S>(count, step, p.in) ? 16 : 0);
     }
     constexpr int PIECES = S::TOKENS / S::V; /* of a row */
 #pragma unroll
     for (int t = 0; t < STEP * PIECES / WARP_SIZE; t++) {
         const int v = t * WARP_SIZE + lane_id(), in = v / PIECES, column = v % PIECES * S::V;
-        const int place = place_of<S>(step, in), token = S::first_token() + column;
-        const int row = list[min(place, count - 1)].input * S::B + first + in % S::B;
-        const bool is_there = place < count && token < a.N;
+        const int token = S::first_token() + column;
+        const int row = block_of<S>(list, count, step, in).input * S::B + first + in % S::B;
+        const bool is_there = token < a.N && has_block<S>(count, step, in);
         async_copy_zfill<4 * S::V>(&to.in[in][column],
                                    a.in + (size_t)row * a.N + (is_there ? token : 0),
                                    is_there ? 4 * S::V : 0);
@@ -111,7 +123,7 @@ __device__ __forceinline__ void scale(const listed_block *list, int count, int s
 #pragma unroll
     for (int t = 0; t < W_TURNS<S>; t++) {
         const piece p = piece_of<S>(t);
-        const float gate = list[min(place_of<S>(step, p.in), count - 1)].gate;
+        const float gate = block_of<S>(list, count, step, p.in).gate;
         float w[4];
         load_vector_plain(w, &s.W[p.row][p.column]);
 #pragma unroll
@@ -123,25 +135,25 @@ __device__ __forceinline__ void scale(const listed_block *list, int count, int s
 
 /* ---- products ---------------------------------------------------------------------------------- */
 
-/* This lane's weights of four input features, from feature `in` of the step on. */
+/* This lane's weights of DEPTH input features, from feature `in` of the step on. */
 template <class S>
-__device__ __forceinline__ void load_weights(float (&w)[4][lane_sums<S>::I], const stage<S> &s,
+__device__ __forceinline__ void load_weights(float (&w)[DEPTH][lane_sums<S>::I], const stage<S> &s,
                                              int in)
 {
     constexpr int I = lane_sums<S>::I, Q = lane_sums<S>::Q;
     const int a = lane_sums<S>::a();
 #pragma unroll
     for (int i = 0; S::TRANSPOSED && i < I; i++) {
-        float four[4];
-        /* BEGIN STUDENT: four weights of feature i, in one load; which row has it? */
-        load_vector_plain(four, &s.W[4 * i + a][in]);
+        float both[DEPTH];
+        /* BEGIN STUDENT: DEPTH weights of feature i, in one load; which row has it? */
+        load_vector_plain(both, &s.W[4 * i + a][in]);
         /* END STUDENT */
 #pragma unroll
-        for (int d = 0; d < 4; d++)
-            w[d][i] = four[d];
+        for (int d = 0; d < DEPTH; d++)
+            w[d][i] = both[d];
     }
 #pragma unroll
-    for (int d = 0; !S::TRANSPOSED && d < 4; d++)
+    for (int d = 0; !S::TRANSPOSED && d < DEPTH; d++)
 #pragma unroll
         for (int i = 0; i < I; i += Q) {
             float group[Q];
@@ -155,17 +167,18 @@ __device__ __forceinline__ void load_weights(float (&w)[4][lane_sums<S>::I], con
 /* Adds a step's products to this lane's sums. */
 template <class S> __device__ __forceinline__ void multiply_add(const stage<S> &s, lane_sums<S> &to)
 {
-    constexpr int I = lane_sums<S>::I, J = lane_sums<S>::J;
-#pragma unroll 2
-    for (int in = 0; in < STEP; in += 4) {
-        float w[4][I];
+    using sums = lane_sums<S>;
+    constexpr int I = sums::I, J = sums::J;
+#pragma unroll(sums::TURNS)
+    for (int in = 0; in < STEP; in += DEPTH) {
+        float w[DEPTH][I];
         load_weights(w, s, in);
 #pragma unroll
-        for (int d = 0; d < 4; d++) {
+        for (int d = 0; d < DEPTH; d++) {
             float x[J / 4][4];
 #pragma unroll
             for (int j = 0; j < J / 4; j++)
-                load_vector_plain(x[j], &s.in[in + d][j * 32 + lane_sums<S>::b() * 4]);
+                load_vector_plain(x[j], &s.in[in + d][j * 32 + sums::b() * 4]);
                 /* BEGIN STUDENT: the outer product of w[d] and x */
 #pragma unroll
             for (int i = 0; i < I; i++)

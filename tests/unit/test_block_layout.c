@@ -242,9 +242,8 @@ static block_lut *table_of(const block_layout *l, bool rows, enum block_lut_rule
 }
 
 /* Every block is in one segment, of its own output; every output has one; shares are where several are. */
-static void assert_invariants(const block_layout *l, bool rows, enum block_lut_rule rule)
+static void assert_table(const block_layout *l, bool rows, const block_lut *t)
 {
-    block_lut *t = table_of(l, rows, rule);
     const int outs = rows ? l->rows : l->cols;
     int *seen = calloc((size_t)l->blocks + 1, sizeof *seen);
     int *of_out = calloc((size_t)outs + 1, sizeof *of_out), longest = 0, next = 2 * t->segments;
@@ -277,10 +276,42 @@ static void assert_invariants(const block_layout *l, bool rows, enum block_lut_r
     assert_int_equal(2 * next, t->ints);
     assert_int_equal(longest, t->longest);
     assert_int_equal(t->part_start[t->shares], t->parts);
-    if (rule == BLOCK_LUT_UNCUT) assert_int_equal(t->shares, 0);
-    block_lut_free(t);
     free(seen);
     free(of_out);
+}
+
+static void assert_invariants(const block_layout *l, bool rows, enum block_lut_rule rule)
+{
+    block_lut *t = table_of(l, rows, rule);
+    assert_table(l, rows, t);
+    if (rule == BLOCK_LUT_UNCUT) assert_int_equal(t->shares, 0);
+    block_lut_free(t);
+}
+
+/* Cut evenly: as few segments of an output as the longest allows, which differ by a pair at most; longer ones first. */
+static void assert_even(const block_layout *l, bool rows, int longest)
+{
+    const int outs = rows ? l->rows : l->cols, *ptr = rows ? l->row_ptr : l->col_ptr;
+    int *segments = calloc((size_t)outs + 1, sizeof *segments), before = longest;
+    block_lut *t;
+    assert_int_equal(block_lut_build_even(l, rows, longest, &t), cudaSuccess);
+    assert_table(l, rows, t);
+    for (int s = 0; s < t->segments; s++) {
+        const int *head = t->host + 4 * s, pairs = ptr[head[2] + 1] - ptr[head[2]];
+        const int cuts = (pairs + longest - 1) / longest;
+        segments[head[2]]++;
+        if (pairs == 0) continue;
+        const int most = (pairs + cuts - 1) / cuts;
+        assert_true(head[1] == most || head[1] == pairs / cuts);
+        assert_true(most <= before);
+        before = most;
+    }
+    for (int o = 0; o < outs; o++) {
+        const int pairs = ptr[o + 1] - ptr[o];
+        assert_int_equal(segments[o], pairs ? (pairs + longest - 1) / longest : 1);
+    }
+    block_lut_free(t);
+    free(segments);
 }
 
 static void assert_all_invariants(const block_layout *l)
@@ -288,6 +319,11 @@ static void assert_all_invariants(const block_layout *l)
     for (int rows = 0; rows < 2; rows++)
         for (int rule = BLOCK_LUT_UNCUT; rule <= BLOCK_LUT_COLUMNS; rule++)
             assert_invariants(l, rows, (enum block_lut_rule)rule);
+    for (int longest = 1; longest <= 64; longest = 2 * longest + 1) {
+        assert_even(l, false, longest);
+        assert_even(l, true, longest);
+    }
+    assert_even(l, false, 1 << 30);
 }
 
 /* The example of the handout: a column of four blocks, one of none, one of two. */
