@@ -83,7 +83,10 @@ typedef struct lut_state {
     block_lut *lut;
     partial_sums parts; /* SUM=parts */
     int *d_locks;       /* SUM=locks: locks, then counts */
-    int tokens, slices; /* of a slice; of an output */
+    int64_t slices;     /* of an output */
+    int slice_floats;   /* sums of all threads */
+    void (*kernel)(const product_of);
+    int shared_bytes;
 } lut_state;
 
 static void release(bsmm_plan *plan)
@@ -102,11 +105,58 @@ static size_t locks_bytes(const lut_state *s)
     return (size_t)2 * s->lut->shares * s->slices * sizeof(int);
 }
 
-/* Floats of all parts: every thread leaves its quads. */
-static size_t part_floats(const bsmm_plan *plan, const lut_state *s)
+static size_t part_floats(const lut_state *s)
 {
-    const int slice = std::max(std::min(plan->block, 32) * s->tokens, THREADS * 4);
-    return (size_t)s->lut->parts * s->slices * slice;
+    return (size_t)s->lut->parts * s->slices * s->slice_floats;
+}
+
+template <class S> static void choose_kernel(int N, lut_state *s)
+{
+    s->slices = ((int64_t)N + S::TOKENS - 1) / S::TOKENS * S::HALVES;
+    s->slice_floats = S::QUADS * THREADS * 4;
+    s->kernel = bsmm_block_lut_kernel<S>;
+    s->shared_bytes = sizeof(block_memory<S>);
+}
+
+/* Few tokens have slices of 32, so that less of the work is for tokens that do not exist. */
+template <int B, bool TRANSPOSED> static void choose_tokens(int N, lut_state *s)
+{
+    if (N % 4 != 0)
+        choose_kernel<shape<B, TRANSPOSED, 32, 1>>(N, s);
+    else if (N <= 32)
+        choose_kernel<shape<B, TRANSPOSED, 32, 4>>(N, s);
+    else
+        choose_kernel<shape<B, TRANSPOSED, 64, 4>>(N, s);
+}
+
+template <int B> static void choose_pass(const bsmm_plan *plan, lut_state *s)
+{
+    if (plan->transposed)
+        choose_tokens<B, true>(plan->N, s);
+    else
+        choose_tokens<B, false>(plan->N, s);
+}
+
+static void choose(const bsmm_plan *plan, lut_state *s)
+{
+    if (plan->block == 8)
+        choose_pass<8>(plan, s);
+    else if (plan->block == 16)
+        choose_pass<16>(plan, s);
+    else if (plan->block == 32)
+        choose_pass<32>(plan, s);
+    else
+        choose_pass<64>(plan, s);
+}
+
+/* Lets the kernel have its shared memory, and as many thread blocks on a multiprocessor as that has room for. */
+static cudaError_t ask_for_shared(const lut_state *s)
+{
+    const void *kernel = (const void *)s->kernel;
+    CUDA_TRY(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, s->shared_bytes));
+    return cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                cudaSharedmemCarveoutMaxShared);
 }
 
 /* The most pairs of an even segment. Four thread blocks fit on a multiprocessor: three shares of all work for each, and
@@ -114,8 +164,8 @@ static size_t part_floats(const bsmm_plan *plan, const lut_state *s)
 static int longest_segment(const bsmm_plan *plan, const lut_state *s)
 {
     const int64_t shares = 3 * (int64_t)std::max(device_facts_get()->sms, 1);
-    const int64_t pairs = (int64_t)plan->layout->blocks * s->slices;
-    return (int)std::max((pairs + shares - 1) / shares, (int64_t)4 * WARPS * STEP / plan->block);
+    const int64_t blocks = plan->layout->blocks, even = (blocks * s->slices + shares - 1) / shares;
+    return std::max((int)std::min(even, blocks), 4 * WARPS * STEP / plan->block);
 }
 
 static cudaError_t build_table(const bsmm_plan *plan, lut_state *s)
@@ -132,57 +182,25 @@ static cudaError_t build_table(const bsmm_plan *plan, lut_state *s)
 
 static cudaError_t fill(const bsmm_plan *plan, lut_state *s)
 {
+    const int MOST_SLICES = 65535; /* of a grid's second dimension */
     const int sum = plan->tuning[TUNE_SUM];
+    choose(plan, s);
+    if (s->slices > MOST_SLICES) return cudaErrorNotSupported;
     CUDA_TRY(build_table(plan, s));
+    CUDA_TRY(ask_for_shared(s));
     if (sum == SUM_PARTS)
-        CUDA_TRY(
-            partial_sums_make(part_floats(plan, s), (size_t)s->lut->shares * s->slices, &s->parts));
+        CUDA_TRY(partial_sums_make(part_floats(s), (size_t)s->lut->shares * s->slices, &s->parts));
     return sum == SUM_LOCKS ? cudaMalloc((void **)&s->d_locks, locks_bytes(s) + 1) : cudaSuccess;
 }
 
 static cudaError_t prepare(bsmm_plan *plan)
 {
-    const int MOST_SLICES = 65535; /* of a grid's second dimension */
-    const int tokens = plan->N > 32 && plan->N % 4 == 0 ? 64 : 32;
-    const int64_t slices = ((int64_t)plan->N + tokens - 1) / tokens * (plan->block == 64 ? 2 : 1);
-    if (slices > MOST_SLICES) return cudaErrorNotSupported;
     if (plan->tuning[TUNE_SUM] == SUM_UNCUT) plan->tuning[TUNE_CUTS] = CUTS_EVEN;
-    lut_state *s = (lut_state *)calloc(1, sizeof *s);
-    if (!s) return cudaErrorMemoryAllocation;
-    s->tokens = tokens;
-    s->slices = (int)slices;
-    plan->state = s;
-    const cudaError_t error = fill(plan, s);
+    plan->state = calloc(1, sizeof(lut_state));
+    if (!plan->state) return cudaErrorMemoryAllocation;
+    const cudaError_t error = fill(plan, (lut_state *)plan->state);
     if (error != cudaSuccess) release(plan);
     return error;
-}
-
-template <int B, bool TRANSPOSED, int TOKENS, int V>
-static cudaError_t launch(const lut_state *s, const product_of &a, cudaStream_t stream)
-{
-    using S = shape<B, TRANSPOSED, TOKENS, V>;
-    const auto kernel = bsmm_block_lut_kernel<S>;
-    const int bytes = sizeof(block_memory<S>);
-    CUDA_TRY(cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  bytes));
-    kernel<<<dim3(s->lut->segments, s->slices), THREADS, bytes, stream>>>(a);
-    return cudaGetLastError();
-}
-
-template <int B, bool TRANSPOSED>
-static cudaError_t launch_tokens(const lut_state *s, const product_of &a, cudaStream_t stream)
-{
-    if (a.N % 4 != 0) return launch<B, TRANSPOSED, 32, 1>(s, a, stream);
-    return s->tokens == 64 ? launch<B, TRANSPOSED, 64, 4>(s, a, stream)
-                           : launch<B, TRANSPOSED, 32, 4>(s, a, stream);
-}
-
-template <int B>
-static cudaError_t launch_pass(const bsmm_plan *plan, const product_of &a, cudaStream_t stream)
-{
-    const lut_state *s = (const lut_state *)plan->state;
-    return plan->transposed ? launch_tokens<B, true>(s, a, stream)
-                            : launch_tokens<B, false>(s, a, stream);
 }
 
 static cudaError_t run(const bsmm_plan *plan, const bsmm_inputs *in, void *out, cudaStream_t stream)
@@ -209,10 +227,9 @@ static cudaError_t run(const bsmm_plan *plan, const bsmm_inputs *in, void *out, 
     if (s->lut->shares > 0 && a.how == SUM_ATOMICS) /* whoever comes first finds zeros */
         CUDA_TRY(cudaMemsetAsync(
             out, 0, (size_t)bsmm_outs(plan) * plan->block * plan->N * sizeof(float), stream));
-    if (plan->block == 8) return launch_pass<8>(plan, a, stream);
-    if (plan->block == 16) return launch_pass<16>(plan, a, stream);
-    if (plan->block == 32) return launch_pass<32>(plan, a, stream);
-    return launch_pass<64>(plan, a, stream);
+    const auto kernel = s->kernel;
+    kernel<<<dim3(s->lut->segments, s->slices), THREADS, s->shared_bytes, stream>>>(a);
+    return cudaGetLastError();
 }
 
 static size_t format_bytes(const bsmm_plan *plan)
@@ -225,8 +242,7 @@ static size_t workspace_bytes(const bsmm_plan *plan)
     const lut_state *s = (const lut_state *)plan->state;
     const int how = plan->tuning[TUNE_SUM];
     const size_t counters = (size_t)s->lut->shares * s->slices * sizeof(unsigned);
-    return block_lut_bytes(s->lut) + (how == SUM_PARTS
-                                          ? part_floats(plan, s) * sizeof(float) + counters
+    return block_lut_bytes(s->lut) + (how == SUM_PARTS   ? part_floats(s) * sizeof(float) + counters
                                       : how == SUM_LOCKS ? locks_bytes(s)
                                                          : 0);
 }
