@@ -31,16 +31,11 @@ template <int B_, bool TRANSPOSED_, int TOKENS_, int V_> struct shape {
     static constexpr int B = B_, TOKENS = TOKENS_, V = V_;
     static constexpr bool TRANSPOSED = TRANSPOSED_;
     static constexpr int FEATURES = B < 32 ? B : 32, HALVES = B / FEATURES;
-    static constexpr int ALL_QUADS = FEATURES * TOKENS / 4;
-    static constexpr int QUADS = (ALL_QUADS + THREADS - 1) / THREADS;
+    static constexpr int QUADS = FEATURES * TOKENS / 4 / THREADS;
 
     static __device__ __forceinline__ int first_token() { return blockIdx.y / HALVES * TOKENS; }
     static __device__ __forceinline__ int first_feature() { return blockIdx.y % HALVES * FEATURES; }
-    /* Whether this thread has a quad q, its feature, and the first of its tokens, in the slice. */
-    static __device__ __forceinline__ bool has(int q)
-    {
-        return ALL_QUADS % THREADS == 0 || q * THREADS + (int)threadIdx.x < ALL_QUADS;
-    }
+    /* The feature of this thread's quad q, and the first of its tokens, in the slice. */
     static __device__ __forceinline__ int feature(int q)
     {
         return (q * THREADS + threadIdx.x) / (TOKENS / 4);
@@ -135,7 +130,6 @@ __device__ __forceinline__ void finish(const product_of &a, int output, int shar
     }
 #pragma unroll
     for (int q = 0; q < S::QUADS; q++) {
-        if (!S::has(q)) continue;
         float *const row = out + (size_t)S::feature(q) * a.N;
         const int token = S::first_token() + S::column();
         if (share > 0 && a.how == SUM_ATOMICS) {

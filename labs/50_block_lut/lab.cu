@@ -14,6 +14,7 @@
 #include "device/facts.h"
 
 #include <algorithm>
+#include <bit>
 
 #include <stdlib.h>
 
@@ -118,36 +119,25 @@ template <class S> static void choose_kernel(int N, lut_state *s)
     s->shared_bytes = sizeof(block_memory<S>);
 }
 
-/* Few tokens have slices of 32, so that less of the work is for tokens that do not exist. */
+/* Few tokens have slices of 32, so that less of the work is for tokens that do not exist. B = 8 has sums for 128 threads
+ * with slices of 64 alone. */
 template <int B, bool TRANSPOSED> static void choose_tokens(int N, lut_state *s)
 {
+    constexpr int FEW = B == 8 ? 64 : 32;
     if (N % 4 != 0)
-        choose_kernel<shape<B, TRANSPOSED, 32, 1>>(N, s);
-    else if (N <= 32)
-        choose_kernel<shape<B, TRANSPOSED, 32, 4>>(N, s);
+        choose_kernel<shape<B, TRANSPOSED, FEW, 1>>(N, s);
+    else if (N <= FEW)
+        choose_kernel<shape<B, TRANSPOSED, FEW, 4>>(N, s);
     else
         choose_kernel<shape<B, TRANSPOSED, 64, 4>>(N, s);
 }
 
-template <int B> static void choose_pass(const bsmm_plan *plan, lut_state *s)
-{
-    if (plan->transposed)
-        choose_tokens<B, true>(plan->N, s);
-    else
-        choose_tokens<B, false>(plan->N, s);
-}
-
-static void choose(const bsmm_plan *plan, lut_state *s)
-{
-    if (plan->block == 8)
-        choose_pass<8>(plan, s);
-    else if (plan->block == 16)
-        choose_pass<16>(plan, s);
-    else if (plan->block == 32)
-        choose_pass<32>(plan, s);
-    else
-        choose_pass<64>(plan, s);
-}
+static void (*const CHOOSE[][2])(int N, lut_state *s) = {
+    {choose_tokens<8, false>, choose_tokens<8, true>},
+    {choose_tokens<16, false>, choose_tokens<16, true>},
+    {choose_tokens<32, false>, choose_tokens<32, true>},
+    {choose_tokens<64, false>, choose_tokens<64, true>},
+};
 
 /* Lets the kernel have its shared memory, and as many thread blocks on a multiprocessor as that has room for. */
 static cudaError_t ask_for_shared(const lut_state *s)
@@ -184,7 +174,7 @@ static cudaError_t fill(const bsmm_plan *plan, lut_state *s)
 {
     const int MOST_SLICES = 65535; /* of a grid's second dimension */
     const int sum = plan->tuning[TUNE_SUM];
-    choose(plan, s);
+    CHOOSE[std::countr_zero((unsigned)plan->block / 8)][plan->transposed](plan->N, s);
     if (s->slices > MOST_SLICES) return cudaErrorNotSupported;
     CUDA_TRY(build_table(plan, s));
     CUDA_TRY(ask_for_shared(s));
