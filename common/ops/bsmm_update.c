@@ -192,9 +192,11 @@ static double element(const problem *p, int b, int i, int j, enum mistake mistak
     add_element(p, b, i, j, mistake, s, at);
     const product_sum sum = {n, s->size[at], s->squares[at], s->largest[at], s->result[at]};
     const double scaled = factor * s->result[at];
-    /* The factor is alpha times a gate, rounded; the product with it is rounded, and so is the last sum. */
+    /* The factor is alpha times a gate, rounded; the product with it is rounded, and so is the last sum. beta * U is a
+     * product that is rounded, too. Where parts of the sum are added to it in turn, it is rounded with each but the last. */
+    const double parts = fmin(fmax(n, 1), BSMM_UPDATE_MOST_PARTS);
     *off = fabs(factor) * rounding_bound(&sum) +
-           ROUNDOFF * (2 * fabs(scaled) + fabs(old) + fabs(scaled + old));
+           ROUNDOFF * (2 * fabs(scaled) + parts * fabs(old) + fabs(scaled + old));
     return scaled + (mistake == BETA_PER_PAIR ? own->pairs : 1) * old;
 }
 

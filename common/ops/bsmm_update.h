@@ -14,6 +14,7 @@
  * X and dY hold for it: no NaN of theirs reaches it.
  *
  * BLOCK, PAIRS, GATES, ALPHA and BETA are choices of the problem. The width is N. Sums are formed in fp32.
+ * Thread blocks that share a block of dW may add their sums to beta * U in turn, BSMM_UPDATE_MOST_PARTS of them at most.
  *
  * What a lab of this operation must provide: one bsmm_update_contender, registered with BSMM_UPDATE_REGISTER.
  */
@@ -37,6 +38,9 @@ enum {
     UPDATE_KNOB_ALPHA,
     UPDATE_KNOB_BETA
 };
+
+/* The bound of an element allows for beta * U to be rounded with each part that is added to it. */
+enum { BSMM_UPDATE_MOST_PARTS = 16 };
 
 /* The inputs of a run on the device, 256-byte aligned. */
 typedef struct bsmm_update_inputs {

@@ -3,18 +3,20 @@
  *
  * Idea      dW of a block is X of its block row times dY of its block column, summed over the tokens of all pairs. Nothing
  *           else of the dense gradient is formed. Blocks whose gate is 0 leave before they read anything.
- * Changed   Lab 50 sums over blocks; here a sum runs over tokens, which lie side by side. So threads share the tokens of
- *           a step, and add up in shared memory. Few blocks and many tokens: SPLIT thread blocks share a block of dW.
+ * Changed   Lab 50 sums over blocks; here a sum runs over tokens, which lie side by side. A warp has a block for itself: it
+ *           copies tokens ahead by cp.async, and waits for nobody. Few blocks, many tokens: SPLIT thread blocks share them.
  * Run       make lab51 && ./lab51 blocks:in=1024,kind=attach 64       ./lab51 --set PAIRS=8,GATES=apply,BETA=1
  * Watch     A NaN in X must not pass a gate of 0, and 0 * NaN is NaN. Beta belongs to the whole sum, not to a pair.
  * Paper     S. Gray, A. Radford, D. P. Kingma: GPU Kernels for Block-Sparse Weights, 2017.
  */
+#include "device/async_copy.cuh"
 #include "device/block_lock.cuh"
 #include "device/cuda_try.h"
 #include "device/facts.h"
 #include "device/last_block.cuh"
 #include "device/partial_sums.h"
 #include "device/vec.cuh"
+#include "device/warp.cuh"
 #include "ops/bsmm_update.h"
 
 #include <stdlib.h>
@@ -22,16 +24,19 @@
 enum { TUNE_SPLIT, TUNE_SUM };
 enum { SUM_PARTS, SUM_LOCKS };
 
-/* Tokens of a step. Rows of tokens in shared memory are PITCH apart, so that eight of them begin in different banks. */
-constexpr int STEP = 64, PITCH = STEP + 4;
+constexpr int WARPS = 4, THREADS = WARPS * WARP_SIZE;
+/* Tokens of a step: a row's 128 bytes are all banks once. STAGES steps of a warp are in shared memory. */
+constexpr int STEP = 32, QUADS = STEP / 4, STAGES = 2;
 
-/* A thread has 4 x 4 of B x B sums; GROUPS of threads share the tokens of a step. */
+/* A warp makes a square of SIDE x SIDE sums: a block, or a quarter of one of 64. A lane has TALL x 4 of them, at row
+ * ROWS and column COLUMNS of lanes; GROUPS of lanes share the tokens of a step. At the end a lane has OWN sums. */
 template <int B> struct shape {
-    static constexpr int SIDE = B / 4, MEMBERS = SIDE * SIDE;
-    static constexpr int GROUPS = B == 8 ? 8 : B == 64 ? 1 : 4, THREADS = MEMBERS * GROUPS;
-    static constexpr int OWN = STEP / GROUPS; /* tokens of a group in a step */
-    /* Sums of a group in shared memory: rows are padded, so that those of a warp begin in different banks. */
-    static constexpr int ROW = B + B / 4, GROUP = B * ROW + (B == 8 ? 20 : B == 16 ? 16 : 0);
+    static constexpr int SIDE = B < 32 ? B : 32, ACROSS = B / SIDE, SQUARES = ACROSS * ACROSS;
+    static constexpr int TALL = B < 32 ? 4 : 8, ROWS = SIDE / TALL, COLUMNS = SIDE / 4;
+    static constexpr int GROUPS = WARP_SIZE / (ROWS * COLUMNS), TURNS = QUADS / GROUPS;
+    static constexpr int OWN = TALL * 4 / GROUPS, VECTOR = OWN < 4 ? OWN : 4;
+    static constexpr int SHARED_BYTES = WARPS * STAGES * 2 * SIDE * STEP * (int)sizeof(float);
+    static constexpr int BLOCKS_PER_SM = B < 32 ? 5 : 3; /* by shared memory, and without spills */
 };
 
 /* Arguments of the kernel. place: row and column of each block. */
@@ -39,180 +44,244 @@ struct update_of {
     const int2 *place;
     const float *X, *dY, *U, *gate;
     float *dW;
-    int N, C, K, pairs;
+    int squares, N, C, K;
+    int steps, share; /* of all pairs, and of a thread block */
     float alpha, beta;
     bool applies_gates;
     int how;
     float *parts;
-    unsigned *arrived; /* of each block, as are ... */
+    unsigned *arrived; /* of each blockIdx.x, as are ... */
     int *lock, *count; /* ... these */
 };
 
-/* ---- a step: 64 tokens of one pair ------------------------------------------------------------- */
-
-template <int B> struct tiles {
-    alignas(16) float X[B][PITCH];
-    alignas(16) float dY[B][PITCH];
-};
-
-/* A thread's part of a tile, on the way from global to shared memory: quads of four tokens. */
-template <int B, bool ALIGNED> struct fetched {
-    static constexpr int THREADS = shape<B>::THREADS, TURNS = B * STEP / 4 / THREADS;
-    float x[TURNS][4], y[TURNS][4];
-
-    static __device__ __forceinline__ void load(float (&to)[4], const float *row, int token, int N)
+/* Where a lane's sums are in the square, and which tokens of a step are its. Eight neighbouring lanes have two rows and four
+ * columns: so a load of 16 bytes serves sixteen lanes, of which two and two want the same, in one wavefront. */
+template <int B> struct lane_place {
+    typedef shape<B> S;
+    int row, column, group;
+    __device__ __forceinline__ explicit lane_place(int lane)
+        : row((lane % 2 + lane / (2 * S::COLUMNS) % (S::ROWS / 2) * 2) * S::TALL),
+          column(lane / 2 % S::COLUMNS * 4), group(lane / (S::ROWS * S::COLUMNS))
     {
-#pragma unroll
-        for (int j = 0; j < 4; j++)
-            to[j] = !ALIGNED && token + j < N ? row[token + j] : 0;
-        if (ALIGNED && token < N) load_vector(to, row + token);
-    }
-
-    /* Steps of a pair follow each other, and so do pairs. Tokens behind the last are 0 on both sides. */
-    __device__ __forceinline__ void fetch(const update_of &a, int2 place, int step)
-    {
-        const int of_pair = (a.N + STEP - 1) / STEP, pair = step / of_pair;
-        const int token = step % of_pair * STEP + threadIdx.x % 16 * 4;
-        const float *X = a.X + ((size_t)pair * a.C + (size_t)place.x * B) * a.N;
-        const float *dY = a.dY + ((size_t)pair * a.K + (size_t)place.y * B) * a.N;
-#pragma unroll
-        for (int t = 0; t < TURNS; t++) {
-            const int row = t * (THREADS / 16) + threadIdx.x / 16;
-            load(x[t], X + (size_t)row * a.N, token, a.N);
-            load(y[t], dY + (size_t)row * a.N, token, a.N);
-        }
-    }
-
-    __device__ __forceinline__ void store(tiles<B> &s) const
-    {
-#pragma unroll
-        for (int t = 0; t < TURNS; t++) {
-            const int row = t * (THREADS / 16) + threadIdx.x / 16;
-            store_vector(&s.X[row][threadIdx.x % 16 * 4], x[t]);
-            store_vector(&s.dY[row][threadIdx.x % 16 * 4], y[t]);
-        }
     }
 };
 
-/* sum[i][j] += X of row m / SIDE + SIDE i times dY of row m % SIDE + SIDE j, over the group's tokens; m: the thread's
- * number in its group. Rows of neighbours are neighbours, so that their banks differ. */
-template <int B> __device__ __forceinline__ void multiply_add(const tiles<B> &s, float (&sum)[4][4])
+/* ---- a step: 32 tokens of one pair ------------------------------------------------------------- */
+
+/* A step of a warp: X of the square's rows, dY of its columns. Four tokens are a quad, and lie where `at` says: rows that
+ * lanes read at once, four apart, have the same quad in different banks. */
+template <int B> struct step_tiles {
+    float tile[2][shape<B>::SIDE][STEP];
+
+    static __device__ __forceinline__ int at(int row, int quad)
+    {
+        return (quad ^ (row >> 2) * (B == 8 ? 4 : 1)) * 4;
+    }
+};
+
+/* The copies of a warp to shared memory, a step after the other, a pair after the other. */
+template <int B, bool ALIGNED> struct token_copies {
+    static constexpr int SIDE = shape<B>::SIDE;
+    const float *from[2]; /* X and dY of the pair, first row of the square */
+    size_t pair[2];       /* floats from pair to pair */
+    int N, token;
+
+    /* Step 0 is the first step of the first pair. */
+    __device__ __forceinline__ token_copies(const update_of &a, int row, int column, int step)
+        : N(a.N)
+    {
+        const int of_pair = (a.N + STEP - 1) / STEP, p = step / of_pair;
+        token = (step - p * of_pair) * STEP;
+        pair[0] = (size_t)a.C * a.N;
+        pair[1] = (size_t)a.K * a.N;
+        from[0] = a.X + p * pair[0] + (size_t)row * a.N;
+        from[1] = a.dY + p * pair[1] + (size_t)column * a.N;
+    }
+
+    /* Starts the copies of this step, and goes to the next. Tokens behind the last are 0 on both sides. */
+    __device__ __forceinline__ void start(step_tiles<B> &to)
+    {
+        const int lane = lane_id(), quad = ALIGNED ? lane % QUADS : lane / 4;
+        const int mine = token + (ALIGNED ? quad * 4 : lane);
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+            /* A warp copies four rows at a time, a quad a lane; or one row, a token a lane. */
+            if constexpr (ALIGNED) {
+                const int first = lane / QUADS, bytes = mine < N ? 16 : 0;
+                const float *row = from[i] + (size_t)first * N + mine;
+#pragma unroll
+                for (int r = first; r < SIDE + first; r += 4, row += 4 * (size_t)N)
+                    async_copy_zfill<16>(&to.tile[i][r][to.at(r - first, quad)], row, bytes);
+            } else {
+                const int bytes = mine < N ? 4 : 0;
+                const float *row = from[i] + mine;
+#pragma unroll 4
+                for (int r = 0; r < SIDE; r++, row += N)
+                    async_copy_zfill<4>(&to.tile[i][r][to.at(r, quad) + lane % 4], row, bytes);
+            }
+        }
+        token += STEP;
+        if (token < N) return;
+        token = 0;
+        from[0] += pair[0];
+        from[1] += pair[1];
+    }
+};
+
+/* sum[i][j] += X of the lane's row i times dY of its column j, over the tokens of its group. */
+template <int B>
+__device__ __forceinline__ void multiply_add(const step_tiles<B> &s, const lane_place<B> &lane,
+                                             float (&sum)[shape<B>::TALL][4])
 {
     typedef shape<B> S;
-    const int member = threadIdx.x % S::MEMBERS, first = threadIdx.x / S::MEMBERS * S::OWN;
-    const int row = member / S::SIDE, column = member % S::SIDE;
 #pragma unroll 2
-    for (int t = first; t < first + S::OWN; t += 4) {
-        float x[4][4], y[4][4];
+    for (int t = 0; t < S::TURNS; t++) {
+        const int quad = lane.group * S::TURNS + t;
+        float x[S::TALL][4], y[4][4];
 #pragma unroll
-        for (int i = 0; i < 4; i++) {
-            load_vector_plain(x[i], &s.X[row + S::SIDE * i][t]);
-            load_vector_plain(y[i], &s.dY[column + S::SIDE * i][t]);
-        }
-        /* BEGIN STUDENT: sixteen sums over four tokens */
+        for (int i = 0; i < S::TALL; i++)
+            load_vector_plain(x[i], &s.tile[0][lane.row + i][s.at(lane.row + i / 4 * 4, quad)]);
 #pragma unroll
-        for (int i = 0; i < 4; i++)
+        for (int j = 0; j < 4; j++)
+            load_vector_plain(y[j], &s.tile[1][lane.column + j][s.at(lane.column, quad)]);
+            /* BEGIN STUDENT: the lane's sums over four tokens */
 #pragma unroll
-            for (int j = 0; j < 4; j++)
+        for (int k = 0; k < 4; k++)
 #pragma unroll
-                for (int k = 0; k < 4; k++)
+            for (int i = 0; i < S::TALL; i++)
+#pragma unroll
+                for (int j = 0; j < 4; j++)
                     sum[i][j] += x[i][k] * y[j][k];
         /* END STUDENT */
     }
 }
 
-/* ---- the end of a block ------------------------------------------------------------------------ */
+/* ---- the end of a square ----------------------------------------------------------------------- */
 
-/* Adds up what the groups have, in their order: thread i gets elements i, i + THREADS ... of the block. */
+/* Adds up what the groups have, in one order: neighbours exchange halves, so that each keeps the sums of one. Returns which
+ * of the TALL x 4 is the first of the lane's own. */
 template <int B>
-__device__ __forceinline__ void add_groups(float *shared, const float (&sum)[4][4],
-                                           float (&own)[B * B / shape<B>::THREADS])
+__device__ __forceinline__ int add_groups(const float (&sum)[shape<B>::TALL][4],
+                                          float (&own)[shape<B>::OWN])
 {
-    typedef shape<B> S;
-    const int member = threadIdx.x % S::MEMBERS, group = threadIdx.x / S::MEMBERS;
-    const int row = member / S::SIDE, column = member % S::SIDE;
+    constexpr int ALL = shape<B>::TALL * 4;
+    float x[ALL];
 #pragma unroll
-    for (int i = 0; i < 4; i++)
+    for (int e = 0; e < ALL; e++)
+        x[e] = sum[e / 4][e % 4];
+    int first = 0;
 #pragma unroll
-        for (int j = 0; j < 4; j++)
-            shared[group * S::GROUP + (row + S::SIDE * i) * S::ROW + column + S::SIDE * j] =
-                sum[i][j];
-    __syncthreads();
+    for (int round = 0; 1 << round < shape<B>::GROUPS; round++) {
+        const int half = ALL / 2 >> round, distance = WARP_SIZE / shape<B>::GROUPS << round;
+        const bool upper = lane_id() & distance;
 #pragma unroll
-    for (int e = 0; e < B * B / S::THREADS; e++) {
-        const int at = e * S::THREADS + threadIdx.x;
-        const float *from = shared + at / B * S::ROW + at % B;
-        own[e] = from[0];
-        for (int g = 1; g < S::GROUPS; g++)
-            own[e] += from[g * S::GROUP];
+        for (int e = 0; e < ALL / 2; e++) {
+            if (e >= half) break; /* the compiler unrolls loops of a known length */
+            const float low = x[e], high = x[e + half];
+            x[e] = (upper ? high : low) + __shfl_xor_sync(FULL_MASK, upper ? low : high, distance);
+        }
+        if (upper) first += half;
     }
+#pragma unroll
+    for (int e = 0; e < shape<B>::OWN; e++)
+        own[e] = x[e];
+    return first;
 }
 
-/* Stores factor * sum + beta * U. `adds`: instead of beta * U there is what dW holds, which others have written. */
+/* Stores factor * sum + beta * U; at: offset of the lane's own sums in dW. A stopped block has read nothing: its sums are 0.
+ * `adds`: instead of beta * U there is what dW holds, which others have written. */
 template <int B>
-__device__ __forceinline__ void store_block(const update_of &a, float factor, bool adds,
-                                            const float (&sum)[B * B / shape<B>::THREADS])
+__device__ __forceinline__ void store_square(const update_of &a, size_t at, float factor, bool adds,
+                                             const float (&own)[shape<B>::OWN])
 {
-    const size_t first = (size_t)blockIdx.x * B * B + threadIdx.x;
+    constexpr int VECTOR = shape<B>::VECTOR;
 #pragma unroll
-    for (int e = 0; e < B * B / shape<B>::THREADS; e++) {
-        const size_t at = first + e * shape<B>::THREADS;
-        /* BEGIN STUDENT: U is not to be read where beta is 0, and a stopped block is beta * U, without the sum */
-        float x = factor == 0 ? 0 : factor * sum[e];
-        if (adds)
-            x += __ldcg(a.dW + at);
-        else if (a.beta != 0)
-            x += a.beta * a.U[at];
-        a.dW[at] = x;
+    for (int e = 0; e < shape<B>::OWN; e += VECTOR, at += B) {
+        /* BEGIN STUDENT: U is not to be read where beta is 0 */
+        const float beta = adds ? 1 : a.beta;
+        float x[VECTOR], old[VECTOR];
+#pragma unroll
+        for (int j = 0; j < VECTOR; j++)
+            x[j] = factor * own[e + j];
+        if (beta != 0) {
+            load_vector_l2(old, (adds ? a.dW : a.U) + at);
+#pragma unroll
+            for (int j = 0; j < VECTOR; j++)
+                x[j] += beta * old[j];
+        }
+        store_vector_streaming(a.dW + at, x);
         /* END STUDENT */
     }
 }
 
 /* Leaves the sums of a part; true in the thread block that comes last, whose sums are then those of all, in order. */
 template <int B>
-__device__ __forceinline__ bool add_parts(const update_of &a,
-                                          float (&sum)[B * B / shape<B>::THREADS])
+__device__ __forceinline__ bool add_parts(const update_of &a, float (&own)[shape<B>::OWN])
 {
-    const int split = gridDim.y;
-    float *const part = a.parts + (size_t)blockIdx.x * split * B * B + threadIdx.x;
+    constexpr int OWN = shape<B>::OWN, VECTOR = shape<B>::VECTOR;
+    const int split = gridDim.y, pitch = OWN * THREADS;
+    float *const part = a.parts + (size_t)blockIdx.x * split * pitch + threadIdx.x * VECTOR;
 #pragma unroll
-    for (int e = 0; e < B * B / shape<B>::THREADS; e++)
-        part[blockIdx.y * B * B + e * shape<B>::THREADS] = sum[e];
+    for (int e = 0; e < OWN; e += VECTOR) {
+        float x[VECTOR];
+#pragma unroll
+        for (int j = 0; j < VECTOR; j++)
+            x[j] = own[e + j];
+        store_vector(part + (size_t)blockIdx.y * pitch + e * THREADS, x);
+    }
     if (!comes_last(a.arrived + blockIdx.x, split)) return false;
 #pragma unroll
-    for (int e = 0; e < B * B / shape<B>::THREADS; e++) {
-        sum[e] = __ldcg(part + e * shape<B>::THREADS);
-        for (int p = 1; p < split; p++)
-            sum[e] += __ldcg(part + p * B * B + e * shape<B>::THREADS);
-    }
+    for (int e = 0; e < OWN; e++)
+        own[e] = 0;
+    for (int p = 0; p < split; p++)
+#pragma unroll
+        for (int e = 0; e < OWN; e += VECTOR) {
+            float x[VECTOR];
+            load_vector_l2(x, part + (size_t)p * pitch + e * THREADS);
+#pragma unroll
+            for (int j = 0; j < VECTOR; j++)
+                own[e + j] += x[j];
+        }
     return true;
 }
 
-/* A thread block, a block of dW, or its part blockIdx.y of gridDim.y of the steps. */
+/* A warp, a square of dW; thread blocks of the same squares, blockIdx.y, share their steps. */
 template <int B, bool ALIGNED>
-static __global__ void __launch_bounds__(shape<B>::THREADS) bsmm_update_kernel(const update_of a)
+static __global__ void __launch_bounds__(THREADS, shape<B>::BLOCKS_PER_SM)
+    bsmm_update_kernel(const update_of a)
 {
-    __shared__ union {
-        tiles<B> step;
-        float groups[shape<B>::GROUPS * shape<B>::GROUP];
-    } s;
-    const int2 place = a.place[blockIdx.x];
-    const float gate = a.gate ? a.gate[blockIdx.x] : 1;
+    typedef shape<B> S;
+    extern __shared__ float4 shared[];
+    step_tiles<B> *const ring = reinterpret_cast<step_tiles<B> *>(shared) + warp_id() * STAGES;
+    const int square = blockIdx.x * WARPS + warp_id();
+    const int block = min(square, a.squares - 1) / S::SQUARES;
+    const int down = square / S::ACROSS % S::ACROSS * S::SIDE, right = square % S::ACROSS * S::SIDE;
+    const int2 place = a.place[block];
+    const float gate = a.gate ? a.gate[block] : 1;
     const float factor = gate == 0 ? 0 : a.applies_gates ? a.alpha * gate : a.alpha;
-    const int64_t steps = (int64_t)a.pairs * ((a.N + STEP - 1) / STEP);
-    const int first = (int)(steps * blockIdx.y / gridDim.y);
-    const int end = factor == 0 ? first : (int)(steps * (blockIdx.y + 1) / gridDim.y);
-    fetched<B, ALIGNED> next;
-    float sum[4][4] = {}, own[B * B / shape<B>::THREADS];
-    if (first < end) next.fetch(a, place, first);
-    for (int step = first; step < end; step++) {
-        next.store(s.step);
-        __syncthreads();
-        if (step + 1 < end) next.fetch(a, place, step + 1);
-        multiply_add(s.step, sum);
-        __syncthreads();
+    const bool exists = square < a.squares;
+    const int first = min((int)blockIdx.y * a.share, a.steps);
+    const int end = factor == 0 || !exists ? first : min(first + a.share, a.steps);
+
+    token_copies<B, ALIGNED> copies(a, place.x * B + down, place.y * B + right, first);
+    const lane_place<B> lane(lane_id());
+    float sum[S::TALL][4] = {}, own[S::OWN];
+#pragma unroll
+    for (int s = 0; s < STAGES; s++) {
+        if (first + s < end) copies.start(ring[s]);
+        async_commit();
     }
-    add_groups<B>(s.groups, sum, own);
+    for (int step = first; step < end; step++) {
+        step_tiles<B> &now = ring[(step - first) % STAGES];
+        async_wait<STAGES - 1>();
+        __syncwarp(); /* the copies of all lanes have arrived */
+        multiply_add<B>(now, lane, sum);
+        __syncwarp(); /* all have read */
+        if (step + STAGES < end) copies.start(now);
+        async_commit();
+    }
+    const int mine = add_groups<B>(sum, own);
+
     if (gridDim.y > 1 && a.how == SUM_PARTS && !add_parts<B>(a, own)) return;
     const bool locked = gridDim.y > 1 && a.how == SUM_LOCKS;
     bool adds = false;
@@ -223,7 +292,8 @@ static __global__ void __launch_bounds__(shape<B>::THREADS) bsmm_update_kernel(c
         __syncthreads(); /* all have read the count */
         if (threadIdx.x == 0) a.count[blockIdx.x] = before + 1;
     }
-    store_block<B>(a, factor, adds, own);
+    const int row = down + lane.row + mine / 4, column = right + lane.column + mine % 4;
+    if (exists) store_square<B>(a, ((size_t)block * B + row) * B + column, factor, adds, own);
     if (locked) block_unlock(a.lock + blockIdx.x);
 }
 
@@ -246,14 +316,27 @@ static void release(bsmm_update_plan *plan)
     plan->state = NULL;
 }
 
+/* Squares of a block: a warp's each. */
+static int squares_of(int block)
+{
+    return block == 64 ? shape<64>::SQUARES : 1;
+}
+
+/* Thread blocks side by side, each with the squares of its warps: a counter and a lock are theirs together. */
+static int thread_blocks(const bsmm_update_plan *plan)
+{
+    return (plan->layout->blocks * squares_of(plan->block) + WARPS - 1) / WARPS;
+}
+
 static size_t locks_bytes(const bsmm_update_plan *plan)
 {
-    return (size_t)2 * plan->layout->blocks * sizeof(int);
+    return (size_t)2 * thread_blocks(plan) * sizeof(int);
 }
 
 static size_t part_floats(const bsmm_update_plan *plan)
 {
-    return (size_t)plan->layout->blocks * plan->tuning[TUNE_SPLIT] * plan->block * plan->block;
+    const int side = plan->block < 32 ? plan->block : 32;
+    return (size_t)thread_blocks(plan) * plan->tuning[TUNE_SPLIT] * WARPS * side * side;
 }
 
 static cudaError_t fill(const bsmm_update_plan *plan, update_state *s)
@@ -270,7 +353,7 @@ static cudaError_t fill(const bsmm_update_plan *plan, update_state *s)
     if (error != cudaSuccess || plan->tuning[TUNE_SPLIT] == 1) return error;
     if (plan->tuning[TUNE_SUM] == SUM_LOCKS)
         return cudaMalloc((void **)&s->d_locks, locks_bytes(plan) + 1);
-    return partial_sums_make(part_floats(plan), l->blocks, &s->parts);
+    return partial_sums_make(part_floats(plan), thread_blocks(plan), &s->parts);
 }
 
 static cudaError_t prepare(bsmm_update_plan *plan)
@@ -283,31 +366,39 @@ static cudaError_t prepare(bsmm_update_plan *plan)
     return error;
 }
 
-/* Enough thread blocks to give each multiprocessor four, as long as each has two steps. */
+/* Enough warps to give each multiprocessor eight, as long as each has four steps. */
 static void choose(const row_stats *stats, int block, int64_t tokens, int *tuning)
 {
-    const int64_t wanted = 4 * device_facts_get()->sms, blocks = stats->nnz;
-    (void)block;
+    const int64_t wanted = 8 * device_facts_get()->sms, squares = stats->nnz * squares_of(block);
     int split = 1;
-    while (split < 8 && blocks * split < wanted && tokens >= 4 * STEP * split)
-        split *= 2;
+    while (split < BSMM_UPDATE_MOST_PARTS && squares * split < wanted &&
+           tokens >= 16 * STEP * split)
+        split *= 4;
     tuning[TUNE_SPLIT] = split;
 }
 
-template <int B>
-static void launch(const bsmm_update_plan *plan, const update_of &a, cudaStream_t stream)
+template <int B, bool ALIGNED>
+static cudaError_t launch(const bsmm_update_plan *plan, const update_of &a, cudaStream_t stream)
 {
-    const dim3 grid(plan->layout->blocks, plan->tuning[TUNE_SPLIT]);
-    if (a.N % 4 == 0)
-        bsmm_update_kernel<B, true><<<grid, shape<B>::THREADS, 0, stream>>>(a);
-    else
-        bsmm_update_kernel<B, false><<<grid, shape<B>::THREADS, 0, stream>>>(a);
+    const dim3 grid(thread_blocks(plan), plan->tuning[TUNE_SPLIT]);
+    const auto kernel = bsmm_update_kernel<B, ALIGNED>;
+    CUDA_TRY(cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  shape<B>::SHARED_BYTES));
+    kernel<<<grid, THREADS, shape<B>::SHARED_BYTES, stream>>>(a);
+    return cudaGetLastError();
+}
+
+template <int B>
+static cudaError_t launch(const bsmm_update_plan *plan, const update_of &a, cudaStream_t stream)
+{
+    return a.N % 4 == 0 ? launch<B, true>(plan, a, stream) : launch<B, false>(plan, a, stream);
 }
 
 static cudaError_t run(const bsmm_update_plan *plan, const bsmm_update_inputs *in, void *dW,
                        cudaStream_t stream)
 {
     const update_state *s = (const update_state *)plan->state;
+    const int steps = plan->pairs * ((plan->N + STEP - 1) / STEP), split = plan->tuning[TUNE_SPLIT];
     const update_of a = {
         .place = s->d_place,
         .X = (const float *)in->X,
@@ -315,10 +406,12 @@ static cudaError_t run(const bsmm_update_plan *plan, const bsmm_update_inputs *i
         .U = (const float *)in->U,
         .gate = in->gate,
         .dW = (float *)dW,
+        .squares = plan->layout->blocks * squares_of(plan->block),
         .N = plan->N,
         .C = plan->layout->rows * plan->block,
         .K = plan->layout->cols * plan->block,
-        .pairs = plan->pairs,
+        .steps = steps,
+        .share = (steps + split - 1) / split,
         .alpha = plan->alpha,
         .beta = plan->beta,
         .applies_gates = plan->gates == BSMM_UPDATE_APPLY,
@@ -326,19 +419,20 @@ static cudaError_t run(const bsmm_update_plan *plan, const bsmm_update_inputs *i
         .parts = s->parts.d_sums,
         .arrived = s->parts.d_arrived,
         .lock = s->d_locks,
-        .count = s->d_locks + plan->layout->blocks,
+        .count = s->d_locks + thread_blocks(plan),
     };
     if (plan->layout->blocks == 0) return cudaSuccess;
     if (s->d_locks) CUDA_TRY(cudaMemsetAsync(s->d_locks, 0, locks_bytes(plan), stream));
-    if (plan->block == 8)
-        launch<8>(plan, a, stream);
-    else if (plan->block == 16)
-        launch<16>(plan, a, stream);
-    else if (plan->block == 32)
-        launch<32>(plan, a, stream);
-    else
-        launch<64>(plan, a, stream);
-    return cudaGetLastError();
+    switch (plan->block) {
+    case 8:
+        return launch<8>(plan, a, stream);
+    case 16:
+        return launch<16>(plan, a, stream);
+    case 32:
+        return launch<32>(plan, a, stream);
+    default:
+        return launch<64>(plan, a, stream);
+    }
 }
 
 static size_t workspace_bytes(const bsmm_update_plan *plan)
@@ -346,7 +440,7 @@ static size_t workspace_bytes(const bsmm_update_plan *plan)
     const size_t blocks = plan->layout->blocks, places = blocks * sizeof(int2);
     if (plan->tuning[TUNE_SPLIT] == 1) return places;
     if (plan->tuning[TUNE_SUM] == SUM_LOCKS) return places + locks_bytes(plan);
-    return places + part_floats(plan) * sizeof(float) + blocks * sizeof(unsigned);
+    return places + part_floats(plan) * sizeof(float) + thread_blocks(plan) * sizeof(unsigned);
 }
 
 static const char *const SUMS[] = {"parts", "locks", NULL};
@@ -354,14 +448,15 @@ static const char *const SUMS[] = {"parts", "locks", NULL};
 static bsmm_update_contender block_gradients = {
     .base = {.lab = 51,
              .name = "block_gradients",
-             .summary = "a thread block a block of dW; pairs in order, closed gates read nothing",
-             .tunables = {{"SPLIT", "thread blocks of a block of dW", {1, 2, 4, 8}, 4, 1},
-                          {.name = "SUM",
-                           .meaning = "how they add up",
-                           .values = {SUM_PARTS, SUM_LOCKS},
-                           .num_values = 2,
-                           .initial = SUM_PARTS,
-                           .names = SUMS}}},
+             .summary = "a warp a block of dW; pairs in order, closed gates read nothing",
+             .tunables =
+                 {{"SPLIT", "thread blocks of a block of dW", {1, 4, BSMM_UPDATE_MOST_PARTS}, 3, 1},
+                  {.name = "SUM",
+                   .meaning = "how they add up",
+                   .values = {SUM_PARTS, SUM_LOCKS},
+                   .num_values = 2,
+                   .initial = SUM_PARTS,
+                   .names = SUMS}}},
     .choose = choose,
     .prepare = prepare,
     .run = run,
