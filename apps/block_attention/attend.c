@@ -112,15 +112,23 @@ static enum status open_one_pass(attend *a, error_text *error)
     return upload_lists(a, a->layout.row_ptr, a->A.col_idx, a->layout.rows, error);
 }
 
+/* Parts of a sum may not be added up in 16 bits, as cuBLAS else may where it cuts long sums: bounds are those of fp32 sums. */
+static enum status open_dense(attend *a, error_text *error)
+{
+    const bool started =
+        cublasCreate(&a->cublas) == CUBLAS_STATUS_SUCCESS &&
+        cublasSetMathMode(a->cublas, CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION) ==
+            CUBLAS_STATUS_SUCCESS;
+    return started ? STATUS_OK : fail(error, STATUS_RUNTIME, "cuBLAS does not start");
+}
+
 static enum status open_arrays(attend *a, error_text *error)
 {
     TRY(rooms_open(&a->rooms, variant_name(a->is.variant), "a smaller --length or fewer --heads",
                    error));
     if (is_one_pass(&a->is)) return open_one_pass(a, error);
     if (a->is.variant == THREE_STEPS) return open_steps(a, error);
-    return cublasCreate(&a->cublas) == CUBLAS_STATUS_SUCCESS
-               ? STATUS_OK
-               : fail(error, STATUS_RUNTIME, "cuBLAS does not start");
+    return open_dense(a, error);
 }
 
 enum status attend_open(attend *a, const attend_settings *is, error_text *error)

@@ -42,10 +42,17 @@ typedef enum cublasComputeType_t {
 
 typedef enum cublasGemmAlgo_t { CUBLAS_GEMM_DEFAULT = -1 } cublasGemmAlgo_t;
 
+typedef enum cublasMath_t {
+    CUBLAS_DEFAULT_MATH = 0,
+    CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION = 16
+} cublasMath_t;
+
 typedef struct cublasContext *cublasHandle_t;
 
 cublasStatus_t cublasCreate(cublasHandle_t *handle);
 cublasStatus_t cublasDestroy(cublasHandle_t handle);
+/* Sums are formed in the type of the computation here, whatever the mode. */
+cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode);
 /* The stream of later calls; without it the default stream. */
 cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream);
 /* Device memory for later calls on that stream, so that a capture allocates nothing. Nothing is written to it here. */
