@@ -62,8 +62,8 @@ static void test_sizes(void)
     s.block = 24;
     tap_ok(shape_check(&s, &error) == STATUS_USAGE, "no block of that size");
     /* The worst routing: one row more than whole blocks, or whole tiles, for each expert. */
-    const moe_shape worst = {2 * 129, 64, 64, 2, 1, 128, 0, 1};
-    tap_ok(shape_most_rows(&worst) >= 2 * 256 && shape_most_tiles(&worst) >= 4,
+    const moe_shape worst = {2 * 257, 64, 64, 2, 1, 128, 0, 1};
+    tap_ok(shape_most_rows(&worst) >= 2 * 384 && shape_most_tiles(&worst) >= 4,
            "room for experts that have one row too many");
 }
 
