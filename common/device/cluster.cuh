@@ -65,7 +65,7 @@ __device__ __forceinline__ void mbarrier_arrive_in(mbarrier *b, int rank)
 }
 
 #ifdef __CUDACC__
-/* What a launch in clusters is asked for. *together is part of it. */
+/* Configuration of a launch in clusters. *together is part of it. */
 static inline cudaLaunchConfig_t cluster_config(unsigned blocks, unsigned threads,
                                                 size_t shared_bytes, unsigned cluster,
                                                 cudaLaunchAttribute *together)

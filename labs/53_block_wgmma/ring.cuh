@@ -178,7 +178,7 @@ __device__ __forceinline__ void make_room(const walk_of &a, workplace<H, B> &w, 
     }
 }
 
-/* What a stripe does in a step: an entry of its list, of formats/block_walk.h. */
+/* Work of a stripe in a step: an entry of its list, of formats/block_walk.h. */
 template <int B> struct entry_of {
     static constexpr int GROUP = FEATURES / B, INTS = (1 + GROUP + 1 + 3) / 4 * 4;
     int of[INTS];

@@ -67,7 +67,7 @@ __global__ void arrivals_kernel(const cluster_of a)
 
 static void arrivals(int size)
 {
-    constexpr int BLOCKS = 4;
+    constexpr int BLOCKS = 8;
     int to[BLOCKS * THREADS], wrong = 0, *d = device_zeros<int>(BLOCKS * THREADS);
     cluster_of a = {};
     a.to = d;
@@ -142,16 +142,30 @@ static void multicast(int size)
     tap_ok(wrong == 0, "clusters of %d: shares of four boxes, sent to all", size);
 }
 
+/* With so much shared memory a multiprocessor holds one block, and all of a cluster's are neighbours. */
+static void at_once(int size)
+{
+    const int bytes = 200 << 10;
+    int clusters = 0;
+    CUDA(cudaFuncSetAttribute((const void *)ranks_kernel,
+                              cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+    CUDA(clusters_at_once(ranks_kernel, THREADS, (size_t)bytes, size, &clusters));
+    tap_ok(clusters > 0 && clusters <= device_facts_get()->sms / size,
+           "clusters of %d: some run at once, and no more than there are multiprocessors", size);
+}
+
 int main()
 {
     if (compute_capability() != 90) {
         tap_skip("needs compute capability 9.0", "clusters");
         return tap_done();
     }
-    for (int size : {1, 2, 4})
+    for (int size : {1, 2, 4, 8})
         ranks(size);
-    for (int size : {1, 2, 4})
+    for (int size : {1, 2, 4, 8})
         arrivals(size);
+    for (int size : {1, 2, 4, 8})
+        at_once(size);
     for (int size : {1, 2, 4, 8})
         multicast(size);
     return tap_done();
