@@ -1,8 +1,8 @@
 /*
  * Lab 53 - blocks on Hopper: block-sparse products at the rate of the copy engine and of wgmma.
  *
- * Idea      One thread asks the copy engine for everything, eight warps only multiply: a warpgroup by a whole block of W
- *           in shared memory. Thread blocks form clusters: W comes from L2 once for two tiles of tokens, X once for several stripes of features.
+ * Idea      Two threads ask the copy engine for everything, eight warps only multiply: a warpgroup by a whole block of W
+ *           in shared memory. In a cluster W comes from L2 once for two tiles of tokens, and X once for several stripes.
  * Changed   Lab 52's warps fetch for themselves and meet at a barrier in every step. Here barriers in shared memory
  *           count bytes and warps, a stripe has 256 features, and thread blocks stay for many tiles.
  * Run       make lab53 && ./lab53 blocks:in=1024,block=64,density=0.3 256       ./lab53 --set PASS=bprop
