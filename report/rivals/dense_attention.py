@@ -56,8 +56,8 @@ class Operands:
     def use(self, probe):
         self.Q, self.K, self.V, self.reference, self.bound = self.sets[probe]
 
-    def worst_error(self, O):
-        return worst_of(O, self.reference, self.bound)
+    def worst_error(self, result):
+        return worst_of(result, self.reference, self.bound)
 
 
 class Backend:
