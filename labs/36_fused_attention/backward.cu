@@ -6,11 +6,11 @@
  * Along a row i: D, and dQ = scale sum of ds k. Down a column j: dV = sum of p dO, dK = scale sum of ds q. Each of them
  * has one owner, which adds up in one order: there are no atomics, and no number of a nonzero is stored.
  */
+#include "device/head_part.cuh"
 #include "device/occupancy.cuh"
+#include "formats/row_walk.cuh"
 #include "formats/transposed_pattern.h"
-#include "head_part.cuh"
 #include "ops/attention_backward.h"
-#include "row_walk.cuh"
 
 #include <math.h>
 

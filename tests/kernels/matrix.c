@@ -19,6 +19,7 @@
 #include "matrix/shapes.h"
 #include "ops/sddmm.h"
 #include "ops/spmm.h"
+#include "panels.h"
 #include "prescale.h"
 #include "ranges.h"
 #include "tensor_core.h"
@@ -391,6 +392,16 @@ static void test_epilogue_mutants(const device_info *device)
     }
 }
 
+static void test_panels(const contender *c, const device_info *device)
+{
+    const char *wrong = panels_failure(c, device);
+    tap_ok(!wrong, "lab%d %s: panels of rows%s%s", c->lab, c->name, wrong ? ": " : "",
+           wrong ? wrong : "");
+    wrong = panels_rule_failure(c, device);
+    tap_ok(!wrong, "lab%d %s: panels where rows share columns%s%s", c->lab, c->name,
+           wrong ? ": " : "", wrong ? wrong : "");
+}
+
 static void test_prescale(const contender *c)
 {
     const int G = 1 << 30; /* so many floats are 4 GiB */
@@ -451,7 +462,8 @@ static const struct {
     {"sddmm_tiles", {768}, "huge first row"},
     {"sddmm_tensor_core", {64, 0}, "one huge row"}, /* elements named again */
     {"sddmm_tensor_core", {128, 1}, "one huge row"},
-    {"fused_attention", {8, 1, 8, 64, 256, 0}, "one huge row"}, /* segments; */
+    {"fused_attention", {8, 1, 8, 64, 256, 0, 1}, "one huge row"}, /* segments; */
+    {"fused_attention", {8, 1, 8, 64, 256, 1, 4}, "one huge row"}, /* a panel */
     {"fused_attention_backward", {1, 8, 64, 256, 0}, "one huge row"},
     {"sparse_softmax", {2, 32}, "one huge row"}, /* a block merges its warps */
     {"attention", {0, 1}, "one huge row"},       /* a row of all groups of a block */
@@ -563,6 +575,8 @@ static void test_the_rest(const device_info *device)
 {
     for (const contender *c = contenders(); c; c = c->next)
         if (is_tested(c) && prescale_tunable(c) >= 0) test_prescale(c);
+    for (const contender *c = contenders(); c; c = c->next)
+        if (is_tested(c) && has_panels(c)) test_panels(c, device);
     for (const contender *c = contenders(); c; c = c->next)
         if (is_tested(c) && multiplies_zeros(c)) test_tensor_core(c, device);
     for (const contender *c = contenders(); c; c = c->next)

@@ -5,8 +5,8 @@
  * A group of LANES lanes has one head. `side` groups of a warp take neighbouring heads of the same nonzeros: they are
  * a team. The teams of a warp have a row each, if rows are short; or every so many nonzeros of one row.
  */
-#ifndef LAB36_ROW_WALK_CUH
-#define LAB36_ROW_WALK_CUH
+#ifndef FORMATS_ROW_WALK_CUH
+#define FORMATS_ROW_WALK_CUH
 
 #include "device/cuda_try.h"
 #include "device/last_block.cuh"
@@ -56,6 +56,14 @@ template <int LANES, int U> struct group_walk {
         if (exists) own = share_at(rows.share, index);
         length = share_length(own, rows.segment);
         most = warp_max(length);
+        if (most > 0) fetch(0);
+    }
+
+    /* Goes to nonzeros first .. end - 1, of a part of the share; for all teams of a warp that has one row. */
+    __device__ __forceinline__ void turn_to(int first, int end)
+    {
+        own.first = first;
+        most = length = end - first;
         if (most > 0) fetch(0);
     }
 
@@ -192,9 +200,9 @@ struct walk_plan {
     {                                                                              \
         "SEGMENT", "nonzeros of a row that a warp takes", {256, 512, 1024}, 3, 512 \
     }
-#define TUNABLE_WINDOW                                                   \
-    {                                                                    \
-        "WINDOW", "rows sorted by length together; 0: all", {0, 4096}, 2 \
+#define TUNABLE_WINDOW                                                      \
+    {                                                                       \
+        "WINDOW", "rows sorted by length together; 0: all", {0, 1, 4096}, 3 \
     }
 
 struct walk_settings {

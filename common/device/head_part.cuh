@@ -1,8 +1,8 @@
 /*
  * head_part.cuh - a lane's part of one head of one node: the features that it multiplies, adds up and stores.
  */
-#ifndef LAB36_HEAD_PART_CUH
-#define LAB36_HEAD_PART_CUH
+#ifndef DEVICE_HEAD_PART_CUH
+#define DEVICE_HEAD_PART_CUH
 
 #include "device/byte_offset.cuh"
 #include "device/half.cuh"
