@@ -122,7 +122,6 @@ template <int LANES, int U> struct group_walk {
         meet(mine);
         const int shares = shares_of_row(own, index, rows.segment);
         if (shares > 1) {
-            /* BEGIN STUDENT: leave the segment's numbers; the last warp takes all of them, in their order */
             if (team == 0) leave(mine, index);
             unsigned *const arrived = &rows.arrived[own.first_share * gridDim.y + blockIdx.y];
             if (!warp_comes_last(arrived, shares)) return false;
@@ -134,7 +133,6 @@ template <int LANES, int U> struct group_walk {
             }
             __syncwarp(); /* teams may have taken different numbers of them */
             meet(mine);
-            /* END STUDENT */
         }
         return exists && team == 0;
     }

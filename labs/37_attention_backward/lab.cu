@@ -1,10 +1,17 @@
 /*
- * backward.cu - the gradients of fused attention: scores and shares are made again, from Q, K and lse.
+ * Lab 37 - attention backward: gradients of attention, from scores that are made again.
+ *
+ * Idea      p = exp(s - lse) needs no second softmax, since the forward pass kept lse, 4 bytes a row and head. So a score is
+ *           a dot product, made again wherever it is needed, and none is stored.
+ * Changed   Lab 36 walks along rows. Here a second kernel walks down columns, on the transposed pattern: each gradient has
+ *           one owner, which adds up in one order, without atomics.
+ * Run       make lab37 && ./lab37 arxiv 64 --set HEADS=4
+ * Watch     A nonzero gathers two rows of features in each kernel, twice the forward pass. Columns keep two sums.
+ * Paper     T. Dao, D. Fu, S. Ermon, A. Rudra, C. Re: FlashAttention, NeurIPS 2022
  *
  *     s = scale <q, k>     p = exp(s - lse)     dp = <dO, v>     ds = p (dp - D)     D = <dO, O>
  *
- * Along a row i: D, and dQ = scale sum of ds k. Down a column j: dV = sum of p dO, dK = scale sum of ds q. Each of them
- * has one owner, which adds up in one order: there are no atomics, and no number of a nonzero is stored.
+ * Along a row i: D, and dQ = scale sum of ds k. Down a column j: dV = sum of p dO, dK = scale sum of ds q.
  */
 #include "device/head_part.cuh"
 #include "device/occupancy.cuh"
@@ -88,10 +95,12 @@ template <class H, int V, int LANES, int PIECES, int U, bool DOWN> struct gradie
         mine.load_own(own_0, p.own[0] + place_of_row());
         mine.load_own(own_1, p.own[1] + place_of_row());
         if (DOWN) return;
+        /* BEGIN STUDENT: what a row knows of itself, its lse and D */
         typename part::vectors o;
         mine.load(o, p.O + place_of_row() + mine.feature(0));
         lse[0] = p.lse[number(way.own.row)];
         D[0] = subwarp_sum<LANES>(dot(own_1, o));
+        /* END STUDENT */
     }
 
     /* Where the row's head begins; the number of a node's head. */
@@ -298,7 +307,7 @@ template <enum precision PRECISION> static void choose(const row_stats *stats, i
 
 #define BACKWARD(title, kind, type)                                                         \
     static attention_backward_contender title = {                                           \
-        .base = {.lab = 36,                                                                 \
+        .base = {.lab = 37,                                                                 \
                  .name = #title,                                                            \
                  .summary = "gradients, from scores that are made again",                   \
                  .precision = kind,                                                         \
