@@ -12,6 +12,7 @@
 #include "product.cuh"
 
 #include "device/facts.h"
+#include "ops/bsmm.h"
 
 #include <algorithm>
 #include <bit>
