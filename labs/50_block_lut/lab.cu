@@ -6,7 +6,7 @@
  * Changed   There is no lab of this operation before. Where lists are cut, several thread blocks share an output, and
  *           SUM says how they add up: parts in order (ours), locks, atomics; or lists are not cut.
  * Run       make lab50 && ./lab50 blocks:in=1024,kind=attach 64       ./lab50 --set PASS=bprop,SUM=locks
- * Watch     bprop stores W transposed: rows of shared memory that are padded wrong meet in one bank.
+ * Watch     Warps meet at lists and in the end alone: what a warp reads of shared memory, it has copied itself.
  * Paper     S. Gray, A. Radford, D. P. Kingma: GPU Kernels for Block-Sparse Weights, 2017.
  */
 #include "product.cuh"
