@@ -24,7 +24,7 @@ enum { SUM_PARTS, SUM_LOCKS, SUM_ATOMICS, SUM_UNCUT };
 
 constexpr int WARPS = 4, THREADS = WARPS * WARP_SIZE;
 
-/* What a thread block makes, a slice: TOKENS_ tokens of an output block; of half of one if B is 64, so that a lane has 64
+/* A slice, which a thread block makes: TOKENS_ tokens of an output block; of half of one if B is 64, so that a lane has 64
  * sums at most. V_: tokens of a load; 4 needs an N that is a multiple of 4. In the end a thread has the sums of QUADS
  * times four tokens. */
 template <int B_, bool TRANSPOSED_, int TOKENS_, int V_> struct shape {
