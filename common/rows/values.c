@@ -187,7 +187,7 @@ static bool has_all(row_of r, const char *conditions)
         char *value = strchr(list[i], '=');
         if (!value) refuse(STATUS_USAGE, "'%s' is no COLUMN=VALUE", list[i]);
         *value++ = '\0';
-        if (strcmp(get(r, list[i]), value)) return false;
+        if (!has(r, list[i]) || strcmp(get(r, list[i]), value)) return false;
     }
     return true;
 }
@@ -214,7 +214,7 @@ static double cell_of(study *s, const char *conditions)
 }
 
 /* A number of an application's rows. Options: column; row (COLUMN=VALUE, several with commas between); over, a row in
- * the same words, by whose number it is divided. */
+ * the same words, of any of the files, by whose number it is divided. */
 static void cell(study *s)
 {
     const double x = cell_of(s, opt(s, "row"));

@@ -63,16 +63,16 @@ class Operands:
 class Backend:
     """scaled_dot_product_attention by one of its backends."""
 
-    @staticmethod
-    def settings(operands):
-        return [{}]
-
     @classmethod
-    def make(cls, operands):
-        Q, K, V = operands.Q, operands.K, operands.V
+    def settings(cls, operands):
+        return [{"BACKEND": cls.backend.name}]
+
+    @staticmethod
+    def make(operands, BACKEND):
+        Q, K, V, backend = operands.Q, operands.K, operands.V, getattr(SDPBackend, BACKEND)
 
         def run():
-            with sdpa_kernel(cls.backend):
+            with sdpa_kernel(backend):
                 return scaled_dot_product_attention(Q, K, V, is_causal=True)
 
         return run

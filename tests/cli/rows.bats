@@ -256,6 +256,10 @@ refused() {
     [ "$output" = 2000 ]
     run -0 "$ROWS_PROGRAM" value cell column=tokens_per_s row=model=13B,kernel=sparse over=model=13B,kernel=dense "$apps"
     [ "$output" = 1.50 ]
+    # Files may have columns of their own.
+    printf 'who,tokens_per_s,device,driver,toolkit,commit\nothers,1000,GPU,1,2,abc\n' >"$BATS_TEST_TMPDIR/others.csv"
+    run -0 "$ROWS_PROGRAM" value cell column=tokens_per_s row=model=13B,kernel=sparse over=who=others "$apps" "$BATS_TEST_TMPDIR/others.csv"
+    [ "$output" = 3.00 ]
     refused 3 "no rows of tokens_per_s of model=30B" value cell column=tokens_per_s row=model=30B "$apps"
     refused 3 "no rows of tokens_per_s of model=66B" value cell column=tokens_per_s row=model=66B "$apps"
     refused 3 "two rows with model=13B" value cell column=tokens_per_s row=model=13B "$apps"
