@@ -225,29 +225,34 @@ static enum status check_embed(checker *k, error_text *error)
     return STATUS_OK;
 }
 
-/* LayerNorm of a column, given x as the device has it. A sum over h features has h / 512 additions in a thread, 5 in a
- * warp and 16 over warps; d is how many that are.
- * The mean: off by u (d + 1) mean|x|; so x - mean by e = u |x - mean| + that.
- * The variance, a mean of squares: off by 2 mean(|x - mean| e) + mean(e^2) + u (d + 2) mean((|x - mean| + e)^2). If that is
- * a share t of variance + epsilon, up to a tenth, the inverse of its root is off by 0.6 t + 4 u of itself: sum, root and
- * division round. Two products and a sum follow, and the rounding to fp16. */
+/* LayerNorm of a column, given x as the device has it. A sum has up to 16 additions in a thread, 5 in a warp, 32 over warps
+ * and 8 over blocks: d = 61.
+ * The mean: off by m = u (d + 1) mean|x|; so x - mean by u |x - mean| + m.
+ * The variance: each block sums up squares around its own mean, then come the squares of the means' distances. The blocks'
+ * means are off by m in their weighted mean. So squares around them lack up to 2 r m of those around the mean, r the largest
+ * |x - mean|, and the mean's own error adds m^2: w = 2 r m + m^2. Each square rounds 3 times, its sum d times, a product
+ * and the division once: off by w + u (d + 5) (variance + w). If that is a share t of variance + epsilon, up to a tenth,
+ * the inverse of its root is off by 0.6 t + 4 u of itself: sum, root and division round. Two products and a sum follow, and
+ * the rounding to fp16. */
 static enum status check_normed(checker *k, int layer, const float *gains, const float *shifts,
                                 int c, error_text *error)
 {
     const int h = k->d->settings.shape->hidden;
     const float *const x = k->x + (size_t)c * h;
-    const double depth = (double)h / 512 + 1 + 5 + 16;
-    double mean = 0, size = 0, variance = 0, off = 0;
+    const double depth = 16 + 5 + 32 + 8;
+    double mean = 0, size = 0, variance = 0, largest = 0;
     for (int f = 0; f < h; f++) {
         mean += (double)x[f] / h;
         size += fabs((double)x[f]) / h;
     }
     const double mean_off = U * (depth + 1) * size;
     for (int f = 0; f < h; f++) {
-        const double y = x[f] - mean, e = U * fabs(y) + mean_off;
+        const double y = x[f] - mean;
         variance += y * y / h;
-        off += (2 * fabs(y) * e + e * e + U * (depth + 2) * (fabs(y) + e) * (fabs(y) + e)) / h;
+        largest = fmax(largest, fabs(y));
     }
+    const double around = 2 * largest * mean_off + mean_off * mean_off;
+    const double off = around + U * (depth + 5) * (variance + around);
     const double under = variance + (double)NORM_EPSILON, t = off / under, scale = 1 / sqrt(under);
     const double scale_off = t <= 0.1 ? 0.6 * t + 4 * U : NAN;
     for (int f = 0; f < h; f++) {

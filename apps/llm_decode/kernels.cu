@@ -1,5 +1,6 @@
 #include "kernels.h"
 
+#include "device/cluster.cuh"
 #include "device/cuda_try.h"
 #include "device/facts.h"
 #include "device/half.cuh"
@@ -57,7 +58,6 @@ static __global__ void __launch_bounds__(EMBED_THREADS)
     const pass_columns &p = a.pass;
     const int column = blockIdx.x, sequence = column / p.tokens;
     pdl_launch_dependents();
-    pdl_wait();
     const int at = *p.t + column % p.tokens;
     const int token = at < p.prompt_length ? p.prompt[(size_t)sequence * p.prompt_length + at]
                                            : p.chosen[(size_t)sequence * p.capacity + at - 1];
@@ -67,61 +67,162 @@ static __global__ void __launch_bounds__(EMBED_THREADS)
                            number(a.own.position, (size_t)at * a.own.hidden + f));
 }
 
+/* A step's first kernel waits for all before it. So what earlier steps wrote, *t among it, may be read by every kernel of
+ * the step before it waits. */
 cudaError_t run_embed(const pass_columns *p, const embed_args *a)
 {
-    return launch(decode_embed_kernel, columns_of(p), EMBED_THREADS, 0, p, a);
+    const arguments<embed_args> all = {*p, *a};
+    decode_embed_kernel<<<columns_of(p), EMBED_THREADS, 0, p->stream>>>(all);
+    return cudaGetLastError();
 }
 
 /* ---- norm -------------------------------------------------------------------------------------- */
 
-constexpr int NORM_THREADS = 512, NORM_WARPS = NORM_THREADS / WARP_SIZE;
+/* Features x columns: a vector is NORM_COLUMNS neighbouring columns of one feature, and the blocks of a cluster share the
+ * features. Columns x features: it is 16 bytes of a column, and a column is small enough for one block. */
+constexpr int NORM_COLUMNS = 4, NORM_CLUSTER = 8, NORM_THREADS = 1024;
 
-/* The sum over all threads of a block, in every one of them: always in the same order. */
-static __device__ float block_sum(float x)
+struct norm_work {
+    norm_args args;
+    int parts; /* blocks that share their columns' features, each equally many */
+};
+
+/* Replaces SUMS numbers by their sums over all threads of a block, the same bits in each of them. */
+template <int SUMS> static __device__ void block_sums(float (&x)[SUMS], float *of_warp)
 {
-    __shared__ float of_warp[NORM_WARPS];
-    x = warp_sum(x);
-    __syncthreads(); /* nobody reads the sums before any more */
-    if (lane_id() == 0) of_warp[warp_id()] = x;
+    for (float &sum : x)
+        sum = warp_sum(sum);
+    if (lane_id() == 0) store_vector(of_warp + warp_id() * SUMS, x);
     __syncthreads();
-    float sum = 0;
-    for (int w = 0; w < NORM_WARPS; w++)
-        sum += of_warp[w];
-    return sum;
+    for (float &sum : x)
+        sum = 0;
+    for (int w = 0; w < (int)blockDim.x / WARP_SIZE; w++) {
+        float more[SUMS];
+        load_vector_plain(more, of_warp + w * SUMS);
+        for (int s = 0; s < SUMS; s++)
+            x[s] += more[s];
+    }
 }
 
-/* A block a column, which it keeps in shared memory between its three walks; a thread walks over its own features. */
+/* Each block of `parts` sums up its features of its columns, and the squares around its own mean. The blocks tell each
+ * other both, and the squares around the mean of all follow: of `count` numbers around another centre, at distance d, they
+ * are count d^2 more. A thread keeps its vectors in registers; so x is loaded once, and all loads are under way together. */
+template <int V, bool BY_COLUMN, int PER_THREAD>
 static __global__ void __launch_bounds__(NORM_THREADS)
-    decode_norm_kernel(const __grid_constant__ arguments<norm_args> a)
+    decode_norm_kernel(const __grid_constant__ arguments<norm_work> a)
 {
-    extern __shared__ float kept[];
-    const norm_args &own = a.own;
-    const int column = blockIdx.x, hidden = own.hidden;
+    constexpr int SUMS = BY_COLUMN ? 1 : V, FEATURES = BY_COLUMN ? V : 1; /* of a vector */
+    extern __shared__ __align__(16) float shared[];
+    const norm_args &own = a.own.args;
+    const int parts = a.own.parts, part = cluster_rank(), each = own.hidden / parts;
+    const int column = blockIdx.x / parts * SUMS, end = part * each + each;
+    const int first = part * each + threadIdx.x * FEATURES, step = blockDim.x * FEATURES;
+    const bool adds = own.update.data != NULL;
+    float *const of_warp = shared, *const squares_of_warp = of_warp + blockDim.x / WARP_SIZE * SUMS;
+    float *const of_part = squares_of_warp + blockDim.x / WARP_SIZE * SUMS; /* [parts][2][SUMS] */
+    __half bias[PER_THREAD][FEATURES] = {}, gain[PER_THREAD][FEATURES] = {};
+    __half shift[PER_THREAD][FEATURES] = {}, x[PER_THREAD][V] = {}, update[PER_THREAD][V];
     pdl_launch_dependents();
+#pragma unroll
+    for (int i = 0; i < PER_THREAD; i++) {
+        const int f = first + i * step;
+        if (f >= end) continue;
+        if (adds) load_vector(bias[i], (const __half *)own.bias + f);
+        load_vector(gain[i], (const __half *)own.gain + f);
+        load_vector(shift[i], (const __half *)own.shift + f);
+    }
+    cluster_sync(); /* all blocks have begun: their memory may be written */
     pdl_wait();
-    float sum = 0, squares = 0;
-    for (int f = threadIdx.x; f < hidden; f += NORM_THREADS) {
-        __half *const x = place(own.x, f, column);
-        if (own.update.data)
-            *x = narrow<__half>(widen(*x) + widen(*place(own.update, f, column)) +
-                                number(own.bias, f));
-        kept[f] = widen(*x);
-        sum += kept[f];
+#pragma unroll
+    for (int i = 0; i < PER_THREAD; i++) {
+        const int f = first + i * step;
+        if (f >= end) continue;
+        load_vector_l2(x[i], place(own.x, f, column));
+        if (adds) load_vector_l2(update[i], place(own.update, f, column));
     }
-    const float mean = block_sum(sum) / hidden;
-    for (int f = threadIdx.x; f < hidden; f += NORM_THREADS) {
-        const float off = kept[f] - mean;
-        squares += off * off;
+    float sum[SUMS] = {}, squares[SUMS] = {}, here[SUMS], mean[SUMS], scale[SUMS];
+#pragma unroll
+    for (int i = 0; i < PER_THREAD; i++) {
+        if (first + i * step >= end) continue;
+        for (int v = 0; v < V; v++) {
+            if (adds)
+                x[i][v] = narrow<__half>(widen(x[i][v]) + widen(update[i][v]) +
+                                         widen(bias[i][v % FEATURES]));
+            sum[v % SUMS] += widen(x[i][v]);
+        }
+        if (adds) store_vector(place(own.x, first + i * step, column), x[i]);
     }
-    const float scale = 1 / sqrtf(block_sum(squares) / hidden + NORM_EPSILON);
-    for (int f = threadIdx.x; f < hidden; f += NORM_THREADS)
-        *place(own.y, f, column) =
-            narrow<__half>((kept[f] - mean) * scale * number(own.gain, f) + number(own.shift, f));
+    block_sums(sum, of_warp);
+    for (int s = 0; s < SUMS; s++)
+        here[s] = sum[s] / each;
+#pragma unroll
+    for (int i = 0; i < PER_THREAD; i++)
+        for (int v = 0; v < V && first + i * step < end; v++) {
+            const float off = widen(x[i][v]) - here[v % SUMS];
+            squares[v % SUMS] += off * off;
+        }
+    block_sums(squares, squares_of_warp);
+    if ((int)threadIdx.x < parts) {
+        float *const there = cluster_shared(of_part + part * 2 * SUMS, threadIdx.x);
+        store_vector(there, sum);
+        store_vector(there + SUMS, squares);
+    }
+    cluster_sync();
+    for (int s = 0; s < SUMS; s++) {
+        sum[s] = squares[s] = 0;
+        for (int p = 0; p < parts; p++)
+            sum[s] += of_part[p * 2 * SUMS + s];
+        mean[s] = sum[s] / own.hidden;
+        for (int p = 0; p < parts; p++) {
+            const float off = of_part[p * 2 * SUMS + s] / each - mean[s];
+            squares[s] += of_part[(p * 2 + 1) * SUMS + s] + each * off * off;
+        }
+        scale[s] = 1 / sqrtf(squares[s] / own.hidden + NORM_EPSILON);
+    }
+#pragma unroll
+    for (int i = 0; i < PER_THREAD; i++) {
+        if (first + i * step >= end) continue;
+        for (int v = 0; v < V; v++)
+            x[i][v] = narrow<__half>((widen(x[i][v]) - mean[v % SUMS]) * scale[v % SUMS] *
+                                         widen(gain[i][v % FEATURES]) +
+                                     widen(shift[i][v % FEATURES]));
+        store_vector(place(own.y, first + i * step, column), x[i]);
+    }
+}
+
+/* Launches it for at most PER_THREAD vectors a thread. */
+template <int V, bool BY_COLUMN, int PER_THREAD>
+static cudaError_t launch_norm(const pass_columns *p, const norm_args *a, int parts)
+{
+    constexpr int SUMS = BY_COLUMN ? 1 : V;
+    const norm_work work = {*a, parts};
+    const int vectors = a->hidden / parts / (BY_COLUMN ? V : 1);
+    const unsigned warps = (unsigned)((vectors - 1) / (PER_THREAD * WARP_SIZE) + 1);
+    const unsigned blocks = (unsigned)(columns_of(p) / SUMS * parts);
+    const size_t shared = (2 * warps + 2 * parts) * SUMS * sizeof(float);
+    const auto kernel = decode_norm_kernel<V, BY_COLUMN, PER_THREAD>;
+    if (parts == 1) return launch(kernel, blocks, warps * WARP_SIZE, shared, p, &work);
+    return launch_in_clusters(kernel, blocks, warps * WARP_SIZE, shared, p->stream, parts,
+                              arguments<norm_work>{*p, work}, p->early);
+}
+
+/* Where there are no clusters, a block has all features of its columns. */
+template <int V> static cudaError_t launch_norm_of_rows(const pass_columns *p, const norm_args *a)
+{
+    constexpr int CLUSTERED = 4, ALONE = NORM_MOST_HIDDEN / NORM_THREADS;
+    const bool clusters = device_facts_get()->compute_capability >= 90 &&
+                          waits(decode_norm_kernel<V, false, CLUSTERED>);
+    return clusters ? launch_norm<V, false, CLUSTERED>(p, a, NORM_CLUSTER)
+                    : launch_norm<V, false, ALONE>(p, a, 1);
 }
 
 cudaError_t run_norm(const pass_columns *p, const norm_args *a)
 {
-    return launch(decode_norm_kernel, columns_of(p), NORM_THREADS, a->hidden * sizeof(float), p, a);
+    constexpr int V = 16 / sizeof(__half);
+    if (a->x.feature == 1) return launch_norm<V, true, 2>(p, a, 1);
+    const int columns = columns_of(p);
+    if (columns % NORM_COLUMNS == 0) return launch_norm_of_rows<NORM_COLUMNS>(p, a);
+    return columns % 2 == 0 ? launch_norm_of_rows<2>(p, a) : launch_norm_of_rows<1>(p, a);
 }
 
 /* ---- bias and ReLU ----------------------------------------------------------------------------- */
@@ -155,7 +256,7 @@ cudaError_t run_bias_relu(const pass_columns *p, const relu_args *a)
 /* ---- attention --------------------------------------------------------------------------------- */
 
 /* Half a warp has a position, and eight features of it each lane: 16 bytes. It takes BATCH positions at once, so that
- * a lane waits for 2 BATCH loads together. */
+ * a lane waits for 2 BATCH loads together. The first ones that the cache has are loaded before the product has ended. */
 constexpr int SIDE = 16, PER_LANE = HEAD_WIDTH / SIDE, BATCH = 4;
 constexpr int SIDES = 8, ATTENTION_THREADS = SIDES * SIDE; /* a thread a feature in the end */
 static_assert(ATTENTION_THREADS == HEAD_WIDTH);
@@ -173,8 +274,8 @@ struct head_of_column {
     int before, position; /* tokens in the cache; the column's own place */
 
     __device__ head_of_column(const arguments<attention_args> &a, int head, int column)
-        : a(a), head(head), column(column), sequence(column / a.pass.tokens), before(*a.pass.t),
-          position(before + column % a.pass.tokens)
+        : a(a), head(head), column(column), sequence(column / a.pass.tokens),
+          before(__ldcg(a.pass.t)), position(before + column % a.pass.tokens)
     {
     }
     __device__ size_t in_cache(int at) const
@@ -188,39 +289,53 @@ struct head_of_column {
         const int feature = (which * a.own.heads + head) * HEAD_WIDTH + f;
         return widen(*place(a.own.qkv, feature, of_column)) + number(a.own.bias, feature);
     }
-    /* Loads eight features of K or V at a position: from the cache, or of this pass, where the cache will have
-     * them after it. */
-    __device__ void load(int which, int at, int f, __half (&x)[PER_LANE]) const
+};
+
+/* BATCH positions, from `first` on: eight features of K and V each. */
+struct position_batch {
+    int first;
+    __half k[BATCH][PER_LANE], v[BATCH][PER_LANE];
+
+    /* Loads what the cache has of them. */
+    __device__ void load_cached(const head_of_column &h, int from, int f)
     {
-        if (at < before) {
-            load_vector_plain(x,
-                              (const __half *)(which == 1 ? a.own.K : a.own.V) + in_cache(at) + f);
-            return;
+        first = from;
+#pragma unroll
+        for (int i = 0; i < BATCH; i++) {
+            if (first + i >= h.before) continue;
+            const size_t at = h.in_cache(first + i) + f;
+            load_vector_plain(k[i], (const __half *)h.a.own.K + at);
+            load_vector_plain(v[i], (const __half *)h.a.own.V + at);
         }
-        for (int i = 0; i < PER_LANE; i++)
-            x[i] = narrow<__half>(fresh(which, f + i, sequence * a.pass.tokens + at - before));
+    }
+    /* Loads the rest from this pass, as the cache will have it afterwards. */
+    __device__ void load_fresh(const head_of_column &h, int f)
+    {
+#pragma unroll
+        for (int i = 0; i < BATCH; i++) {
+            const int ahead = first + i - h.before; /* place among the columns of the sequence */
+            if (ahead < 0 || first + i > h.position) continue;
+            for (int j = 0; j < PER_LANE; j++) {
+                const int column = h.sequence * h.a.pass.tokens + ahead;
+                k[i][j] = narrow<__half>(h.fresh(1, f + j, column));
+                v[i][j] = narrow<__half>(h.fresh(2, f + j, column));
+            }
+        }
     }
 };
 
-/* Takes up to BATCH positions, from `first` on. */
+/* Takes up to BATCH positions. */
 static __device__ void take_positions(const head_of_column &h, const float (&q)[PER_LANE],
-                                      int first, int f, softmax_sums &s)
+                                      const position_batch &b, softmax_sums &s)
 {
-    __half k[BATCH][PER_LANE], v[BATCH][PER_LANE];
     float score[BATCH], most = s.most;
 #pragma unroll
     for (int i = 0; i < BATCH; i++) {
-        if (first + i > h.position) continue;
-        h.load(1, first + i, f, k[i]);
-        h.load(2, first + i, f, v[i]);
-    }
-#pragma unroll
-    for (int i = 0; i < BATCH; i++) {
         score[i] = -INFINITY;
-        if (first + i > h.position) continue; /* the same in all lanes of the side */
+        if (b.first + i > h.position) continue; /* the same in all lanes of the side */
         float sum = 0;
         for (int j = 0; j < PER_LANE; j++)
-            sum += q[j] * widen(k[i][j]);
+            sum += q[j] * widen(b.k[i][j]);
         score[i] = subwarp_sum<SIDE>(sum);
         most = fmaxf(most, score[i]);
     }
@@ -231,11 +346,11 @@ static __device__ void take_positions(const head_of_column &h, const float (&q)[
     s.most = most;
 #pragma unroll
     for (int i = 0; i < BATCH; i++) {
-        if (first + i > h.position) continue;
+        if (b.first + i > h.position) continue;
         const float weight = expf(score[i] - most);
         s.total += weight;
         for (int j = 0; j < PER_LANE; j++)
-            s.v[j] += weight * widen(v[i][j]);
+            s.v[j] += weight * widen(b.v[i][j]);
     }
 }
 
@@ -262,21 +377,26 @@ static __global__ void __launch_bounds__(ATTENTION_THREADS)
     const int side = threadIdx.x / SIDE, f = threadIdx.x % SIDE * PER_LANE;
     const int head = blockIdx.x, column = blockIdx.y, split = blockIdx.z, splits = a.own.splits;
     pdl_launch_dependents();
-    pdl_wait();
     const head_of_column h(a, head, column);
-    if (split == 0) { /* nobody reads them in this pass: see load */
-        const size_t own = h.in_cache(h.position) + threadIdx.x;
-        ((__half *)a.own.K)[own] = narrow<__half>(h.fresh(1, threadIdx.x, column));
-        ((__half *)a.own.V)[own] = narrow<__half>(h.fresh(2, threadIdx.x, column));
-    }
+    const int first = (split * SIDES + side) * BATCH, step = splits * SIDES * BATCH;
+    position_batch b;
+    b.load_cached(h, first, f);
+    pdl_wait();
     constexpr float SCALE = 0.08838834764831845f; /* 1 / sqrt(128) */
     float q[PER_LANE];
     for (int j = 0; j < PER_LANE; j++)
         q[j] = h.fresh(0, f + j, column) * SCALE;
+    if (split == 0) { /* nobody reads them in this pass: see load_fresh */
+        const size_t own = h.in_cache(h.position) + threadIdx.x;
+        ((__half *)a.own.K)[own] = narrow<__half>(h.fresh(1, threadIdx.x, column));
+        ((__half *)a.own.V)[own] = narrow<__half>(h.fresh(2, threadIdx.x, column));
+    }
     softmax_sums s = {-INFINITY, 0, {}};
-    for (int first = (split * SIDES + side) * BATCH; first <= h.position;
-         first += splits * SIDES * BATCH)
-        take_positions(h, q, first, f, s);
+    while (b.first <= h.position) {
+        if (b.first + BATCH > h.before) b.load_fresh(h, f);
+        take_positions(h, q, b, s);
+        b.load_cached(h, b.first + step, f);
+    }
 
     for (int j = 0; j < PER_LANE; j++)
         of_side[side][2 + f + j] = s.v[j];

@@ -6,7 +6,8 @@
  * all steps. A step of decoding has one token of each sequence; a pass over a prompt has several.
  *
  * All numbers are fp16, sums are formed in fp32. With `early` a kernel may start before the one before it in the stream
- * has ended (device/pdl.cuh): it loads parameters, and waits before it touches anything else.
+ * has ended (device/pdl.cuh). Until it waits it loads only parameters, and what earlier steps left: a step begins with
+ * run_embed, which starts when all before it has ended.
  */
 #ifndef LLM_DECODE_KERNELS_H
 #define LLM_DECODE_KERNELS_H
@@ -58,7 +59,8 @@ typedef struct embed_args {
 cudaError_t run_embed(const pass_columns *p, const embed_args *a);
 
 /* x += update + bias, rounded to fp16; then y = (x - mean) / sqrt(variance + NORM_EPSILON) * gain + shift of each column.
- * update.data = NULL: x stays. hidden <= 12272, which a block has shared memory for. */
+ * update.data = NULL: x stays. hidden is a multiple of HEAD_WIDTH, NORM_MOST_HIDDEN at most. */
+enum { NORM_MOST_HIDDEN = 16384 };
 typedef struct norm_args {
     strided x, update, y;
     const void *bias, *gain, *shift; /* hidden numbers each */

@@ -7,6 +7,7 @@
  *     cluster_sync();                            barriers are made, by all; and at the end: a block must not leave
  *                                                while others still write to it or arrive
  *     mbarrier_arrive_in(&empty, rank);          at the barrier of another block, at the same place as this one
+ *     *cluster_shared(&sum, rank) = x;           into the shared memory of another block, likewise
  *
  * PTX ISA, "barrier.cluster", "mapa"; CUDA C++ Programming Guide, "Thread Block Clusters".
  */
@@ -64,8 +65,23 @@ __device__ __forceinline__ void mbarrier_arrive_in(mbarrier *b, int rank)
 #endif
 }
 
+/* Returns where p lies in the shared memory of block `rank`, which may be the thread's own. Others may write there after
+ * a cluster_sync() by which that block has begun, and it finds their writes after the next one. */
+template <class T> __device__ __forceinline__ T *cluster_shared(T *p, int rank)
+{
+#if !defined(__CUDACC__)
+    return (T *)simt_cluster_shared(p, (unsigned)rank);
+#elif __CUDA_ARCH__ >= 900
+    uint64_t there;
+    asm("mapa.u64 %0, %1, %2;" : "=l"(there) : "l"(p), "r"(rank));
+    return (T *)there;
+#else
+    return p;
+#endif
+}
+
 #ifdef __CUDACC__
-/* Configuration of a launch in clusters. *together is part of it. */
+/* Configuration of a launch in clusters. *together is part of it, the first of its attributes. */
 static inline cudaLaunchConfig_t cluster_config(unsigned blocks, unsigned threads,
                                                 size_t shared_bytes, unsigned cluster,
                                                 cudaLaunchAttribute *together)
@@ -105,18 +121,23 @@ static cudaError_t clusters_at_once(void (*kernel)(T), unsigned threads, size_t 
 }
 
 /* kernel<<<blocks, threads, shared_bytes, stream>>>(argument), each `cluster` neighbours along x together. blocks is a
- * multiple of it. */
+ * multiple of it. early: it may start before the kernel before it has ended (device/pdl.cuh). */
 template <class T>
 static cudaError_t launch_in_clusters(void (*kernel)(T), unsigned blocks, unsigned threads,
                                       size_t shared_bytes, cudaStream_t stream, unsigned cluster,
-                                      const T &argument)
+                                      const T &argument, bool early = false)
 {
 #ifdef __CUDACC__
-    cudaLaunchAttribute together;
-    cudaLaunchConfig_t config = cluster_config(blocks, threads, shared_bytes, cluster, &together);
+    cudaLaunchAttribute wishes[2];
+    cudaLaunchConfig_t config = cluster_config(blocks, threads, shared_bytes, cluster, wishes);
+    wishes[1] = {};
+    wishes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    wishes[1].val.programmaticStreamSerializationAllowed = 1;
+    config.numAttrs = early ? 2 : 1;
     config.stream = stream;
     return cudaLaunchKernelEx(&config, kernel, argument);
 #else
+    (void)early;
     auto launch = SIMT_KERNEL(kernel)(blocks, threads, shared_bytes, stream);
     launch.config.cluster = cluster;
     launch(argument);

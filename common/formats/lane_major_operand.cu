@@ -18,6 +18,7 @@ static __global__ void __launch_bounds__(X_THREADS)
 {
     pdl_launch_dependents();
     const int64_t i = (int64_t)blockIdx.x * X_THREADS + threadIdx.x;
+    pdl_wait(); /* for whoever writes B, and for whoever still reads X */
     if (i >= (int64_t)p.quads * 2 * p.tiles * WARP_SIZE) return;
     const int lane = (int)(i % WARP_SIZE), part = (int)(i / WARP_SIZE);
     const int half = part / p.tiles, tile = part % p.tiles;
@@ -51,6 +52,5 @@ cudaError_t lane_major_operand_order(const x_order<__half> *order, cudaStream_t 
 {
     const int64_t threads = (int64_t)order->quads * 2 * order->tiles * WARP_SIZE;
     const unsigned blocks = (unsigned)((threads - 1) / X_THREADS + 1);
-    spmm_order_X_kernel<__half><<<blocks, X_THREADS, 0, stream>>>(*order);
-    return cudaGetLastError();
+    return launch_with_pdl(spmm_order_X_kernel<__half>, blocks, X_THREADS, 0, stream, *order);
 }

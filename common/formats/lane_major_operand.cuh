@@ -42,8 +42,8 @@ extern "C" {
  * code for 9.0 or newer for it, so a kernel launched behind it would not wait (device/pdl.cuh). */
 cudaError_t lane_major_operand_prepare(void);
 
-/* Enqueues the ordering of 8 * tiles columns; order->quads of them take quads * x_bytes(tiles). A kernel
- * launched with launch_with_pdl() may follow at once. */
+/* Enqueues the ordering of 8 * tiles columns; order->quads of them take quads * x_bytes(tiles). It may start before the
+ * kernel before it has ended, and a kernel launched with launch_with_pdl() may follow at once. */
 cudaError_t lane_major_operand_order(const x_order<__half> *order, cudaStream_t stream);
 }
 

@@ -209,3 +209,8 @@ void *simt_peer(const void *shared, unsigned rank, const char *what, const void 
                   self->job->cluster);
     return simt_block_shared(self, rank) + ((const unsigned char *)shared - own);
 }
+
+extern "C" void *simt_cluster_shared(const void *shared, unsigned rank)
+{
+    return simt_peer(shared, rank, "mapa", SIMT_CALLER);
+}

@@ -34,6 +34,7 @@ static __global__ void __launch_bounds__(BLOCK, 1)
 {
     extern __shared__ __align__(256) unsigned char shared[];
     const shared_layout at(p, TILES);
+    pdl_launch_dependents(); /* all blocks have a multiprocessor: who comes next takes no room from them */
     /* By a shuffle, so that the compiler knows: all lanes have the same. */
     const int warp = __shfl_sync(FULL_MASK, warp_id(), 0);
     const bool fetches = warp == WORKERS; /* the last one, for all */

@@ -45,6 +45,7 @@ int main(void)
     test_decoder(all, KERNEL_DENSE, 1, 256);
     test_decoder(all, KERNEL_BITMAP, 1, 10);
     test_decoder(all, KERNEL_LANE_MAJOR, 1, 10);
+    test_decoder(all, KERNEL_LANE_MAJOR, 2, 10);
     test_decoder(all, KERNEL_DENSE, 3, 10);
     return tap_done();
 }

@@ -1,6 +1,7 @@
 /*
  * cluster.cu - device/cluster.cuh against the CUDA C++ Programming Guide and the PTX ISA: ranks, a barrier of a block and
- * one of the cluster, arrivals from one block at another's barrier, and copies that all blocks of a cluster receive.
+ * one of the cluster, arrivals from one block at another's barrier, stores into its memory, and copies that all blocks of
+ * a cluster receive.
  */
 #include "tests/primitives/primitives.h"
 
@@ -78,6 +79,43 @@ static void arrivals(int size)
     for (int x : to)
         wrong += x != 3;
     tap_ok(wrong == 0, "clusters of %d: arrivals at the barrier of each block in turn", size);
+}
+
+/* Each thread leaves a number with its namesake in every block, and adds up what all have left with it. */
+__global__ void shared_kernel(const cluster_of a)
+{
+    extern __shared__ __align__(1024) int left[]; /* [rank][THREADS] */
+    const int rank = cluster_rank(), thread = (int)threadIdx.x;
+    cluster_sync(); /* all have begun */
+    for (int other = 0; other < a.size; other++)
+        *cluster_shared(&left[rank * THREADS + thread], other) =
+            (int)blockIdx.x * 1000 + thread * 10 + other;
+    cluster_sync();
+    int sum = 0;
+    for (int other = 0; other < a.size; other++)
+        sum = 3 * sum + left[other * THREADS + thread];
+    a.to[blockIdx.x * THREADS + thread] = sum;
+}
+
+static void shared_memory(int size)
+{
+    constexpr int BLOCKS = 8;
+    int to[BLOCKS * THREADS], wrong = 0, *d = device_zeros<int>(BLOCKS * THREADS);
+    cluster_of a = {};
+    a.to = d;
+    a.size = size;
+    CUDA(launch_in_clusters(shared_kernel, BLOCKS, THREADS, size * THREADS * sizeof(int), nullptr,
+                            size, a, true));
+    FINISH();
+    to_host(to, d, BLOCKS * THREADS);
+    for (int i = 0; i < BLOCKS * THREADS; i++) {
+        const int block = i / THREADS, rank = block % size;
+        int want = 0;
+        for (int other = 0; other < size; other++)
+            want = 3 * want + (block - rank + other) * 1000 + i % THREADS * 10 + rank;
+        wrong += to[i] != want;
+    }
+    tap_ok(wrong == 0, "clusters of %d: numbers left in the memory of each block", size);
 }
 
 /* Each block sends its share of a box's rows to all of them: every block has the whole box, each time another one. */
@@ -164,6 +202,8 @@ int main()
         ranks(size);
     for (int size : {1, 2, 4, 8})
         arrivals(size);
+    for (int size : {1, 2, 8})
+        shared_memory(size);
     for (int size : {1, 2, 4, 8})
         at_once(size);
     for (int size : {1, 2, 4, 8})

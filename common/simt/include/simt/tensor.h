@@ -70,6 +70,8 @@ void simt_tensor_copy(void *shared, const struct simt_tensor_map *map, int row, 
 
 /* Blocks of a cluster: see device/cluster.cuh. */
 void simt_cluster_sync(void);
+/* The place of `shared`, an address in the block's own dynamic shared memory, in that of block `rank`. */
+void *simt_cluster_shared(const void *shared, unsigned rank);
 }
 
 SIMT_INLINE void simt_async_copy(void *shared, const void *global, int bytes, int source_bytes)
