@@ -26,6 +26,8 @@ enum bug {
     LAST_PAIR_OF_A_CUT_DROPPED,
     LAST_ROW_OF_BLOCKS_DROPPED,
     INPUT_OF_THE_OUTPUT,
+    ODD_LISTS_END_TWICE,
+    LAST_WARP_NOT_ADDED,
 };
 
 constexpr int TILE = 32, THREADS = 256;
@@ -47,15 +49,19 @@ static __device__ float sum_of(const mutant_args &a, const int4 &segment, int o,
     const bool by_rows = a.transposed != (BUG == BLOCKS_TRANSPOSED);
     const int pairs = segment.y - (BUG == LAST_PAIR_OF_A_CUT_DROPPED && segment.w > 0);
     float sum = 0;
-    for (int p = 0; p < pairs; p++) {
+    /* Blocks of 8: a step of a warp has two, and of four warps the last takes steps 3, 7 ... */
+    const int twice = BUG == ODD_LISTS_END_TWICE ? pairs % 2 : 0;
+    for (int i = 0; i < pairs + twice; i++) {
+        const int p = min(i, pairs - 1);
+        if (BUG == LAST_WARP_NOT_ADDED && p / 2 % 4 == 3) continue;
         const float gate = a.gate && BUG != GATES_IGNORED ? a.gate[pair[p].y] : 1;
         if (a.gate && a.gate[pair[p].y] == 0 && BUG != GATE_OF_ZERO_MULTIPLIED) continue;
         const float *W = a.W + (size_t)pair[p].y * a.B * a.B;
         const int input = BUG == INPUT_OF_THE_OUTPUT ? pair[0].x : pair[p].x;
-        for (int i = 0; i < a.B - (BUG == LAST_ROW_OF_BLOCKS_DROPPED); i++) {
-            const float w = W[by_rows ? o * a.B + i : i * a.B + o];
+        for (int d = 0; d < a.B - (BUG == LAST_ROW_OF_BLOCKS_DROPPED); d++) {
+            const float w = W[by_rows ? o * a.B + d : d * a.B + o];
             sum += gate * (BUG == GATES_SQUARED ? gate : 1) * w *
-                   a.in[((size_t)input * a.B + i) * a.N + token];
+                   a.in[((size_t)input * a.B + d) * a.N + token];
         }
     }
     return sum;
@@ -157,3 +163,5 @@ BLOCK_MUTANT(BLOCKS_TRANSPOSED, BACKWARD, "blocks were taken transposed")
 BLOCK_MUTANT(LAST_PAIR_OF_A_CUT_DROPPED, BACKWARD, "only rows longer than 256")
 BLOCK_MUTANT(LAST_ROW_OF_BLOCKS_DROPPED, FORWARD, "in every row that is not empty")
 BLOCK_MUTANT(INPUT_OF_THE_OUTPUT, FORWARD, "wrong values")
+BLOCK_MUTANT(ODD_LISTS_END_TWICE, FORWARD, "wrong values")
+BLOCK_MUTANT(LAST_WARP_NOT_ADDED, FORWARD, "wrong values")
