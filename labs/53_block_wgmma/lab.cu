@@ -167,28 +167,25 @@ static void release(bsmm_plan *plan)
     plan->state = NULL;
 }
 
-template <int CLUSTER> static cudaError_t at_once_of(int *clusters)
+/* Calls f with the cluster as a type. */
+template <class F> static cudaError_t with_cluster(int cluster, F f)
 {
-    const auto kernel = bsmm_wgmma_kernel<__half, 64, CLUSTER, false, false>;
-    const int bytes = sizeof(workplace<__half, 64>);
-    CUDA_TRY(cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  bytes));
-    return clusters_at_once(kernel, THREADS, (size_t)bytes, CLUSTER, clusters);
+    if (cluster == 8) return f(cluster_of<8>());
+    if (cluster == 4) return f(cluster_of<4>());
+    if (cluster == 2) return f(cluster_of<2>());
+    return f(cluster_of<1>());
 }
 
 /* Asks how many clusters of that size run at once: all multiprocessors of one are neighbours, and some may be left over. */
 static cudaError_t clusters_that_fit(int cluster, int *clusters)
 {
-    switch (cluster) {
-    case 8:
-        return at_once_of<8>(clusters);
-    case 4:
-        return at_once_of<4>(clusters);
-    case 2:
-        return at_once_of<2>(clusters);
-    default:
-        return at_once_of<1>(clusters);
-    }
+    return with_cluster(cluster, [clusters](auto c) {
+        const auto kernel = bsmm_wgmma_kernel<__half, 64, c.SIZE, false, false>;
+        const int bytes = sizeof(workplace<__half, 64>);
+        CUDA_TRY(cudaFuncSetAttribute((const void *)kernel,
+                                      cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+        return clusters_at_once(kernel, THREADS, (size_t)bytes, c.SIZE, clusters);
+    });
 }
 
 static cudaError_t prepare(bsmm_plan *plan)
@@ -288,27 +285,13 @@ static cudaError_t launch(const bsmm_plan *plan, const bsmm_inputs *in, void *ou
                     : start<H, B, CLUSTER, false, false>(plan, in, out, stream);
 }
 
-template <class H, int CLUSTER>
-static cudaError_t launch_block(const bsmm_plan *plan, const bsmm_inputs *in, void *out,
-                                cudaStream_t stream)
-{
-    return plan->block == 64 ? launch<H, 64, CLUSTER>(plan, in, out, stream)
-                             : launch<H, 32, CLUSTER>(plan, in, out, stream);
-}
-
 template <class H>
 static cudaError_t run(const bsmm_plan *plan, const bsmm_inputs *in, void *out, cudaStream_t stream)
 {
-    switch (plan->tuning[TUNE_CLUSTER]) {
-    case 8:
-        return launch_block<H, 8>(plan, in, out, stream);
-    case 4:
-        return launch_block<H, 4>(plan, in, out, stream);
-    case 2:
-        return launch_block<H, 2>(plan, in, out, stream);
-    default:
-        return launch_block<H, 1>(plan, in, out, stream);
-    }
+    return with_cluster(plan->tuning[TUNE_CLUSTER], [&](auto c) {
+        return plan->block == 64 ? launch<H, 64, c.SIZE>(plan, in, out, stream)
+                                 : launch<H, 32, c.SIZE>(plan, in, out, stream);
+    });
 }
 
 static size_t format_bytes(const bsmm_plan *plan)

@@ -34,7 +34,7 @@ constexpr int stripes_of(int cluster)
 
 /* A thread block's place among them: ranks count tiles first. */
 template <int CLUSTER> struct cluster_of {
-    static constexpr int TILES = tiles_of(CLUSTER), STRIPES = stripes_of(CLUSTER);
+    static constexpr int SIZE = CLUSTER, TILES = tiles_of(CLUSTER), STRIPES = stripes_of(CLUSTER);
     static __device__ int tile() { return cluster_rank() % TILES; }
     static __device__ int stripe() { return cluster_rank() / TILES; }
 };
