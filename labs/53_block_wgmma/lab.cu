@@ -235,9 +235,8 @@ template <class H, int B> static void divide_ring(const bsmm_plan *plan, walk_of
     const block_walk *walk = ((const walk_state *)plan->state)->walk;
     const double mean = walk->entries ? (double)plan->layout->blocks / walk->entries : 0;
     const int most = (R::NUMBERS - 2 * R::GROUP * R::PAGE) / R::TILE;
-    a->stages = (int)(R::NUMBERS / (R::TILE + mean * R::PAGE));
-    if (a->stages > most) a->stages = most;
-    if (a->stages > R::STAGES) a->stages = R::STAGES;
+    const double steps = R::NUMBERS / (R::TILE + mean * R::PAGE);
+    a->stages = (int)fmin(steps, most < R::STAGES ? most : R::STAGES);
     a->pages = (R::NUMBERS - a->stages * R::TILE) / R::PAGE;
 }
 

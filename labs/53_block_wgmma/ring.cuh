@@ -18,6 +18,7 @@
 #include "device/tensor_map.cuh"
 #include "device/vec.cuh"
 #include "device/warp.cuh"
+#include "formats/block_walk.cuh"
 
 /* Tokens and features of a thread block; its warpgroups that multiply, 64 tokens each, and one that fetches. */
 constexpr int TOKENS = 128, FEATURES = 256, WARPS = TOKENS / 16, THREADS = TOKENS * 2 + 128;
@@ -39,7 +40,7 @@ template <int CLUSTER> struct cluster_of {
     static __device__ int stripe() { return cluster_rank() / TILES; }
 };
 
-/* Arguments of the kernel. entry, start: formats/block_walk.h. */
+/* Arguments of the kernel. entry, start: formats/block_walk.h, in bundles. */
 struct walk_of {
     tensor_map X, W; /* boxes: shares of a tile of X, and of a block */
     const int *entry, *start;
@@ -97,20 +98,6 @@ template <int B> __device__ __forceinline__ int place(int r, int c)
     s = B == 64 ? r % 8 : r / 2 % 4;
     /* END STUDENT */
     return r * B + (c ^ s) * 8;
-}
-
-/* Returns which of the GROUP blocks of an entry are there and open; their gates go to `gate`. */
-template <int GROUP, bool GATED>
-__device__ __forceinline__ unsigned open_blocks(const walk_of &a, const int *block, float *gate)
-{
-    unsigned open = 0;
-#pragma unroll
-    for (int j = 0; j < GROUP; j++) {
-        if (block[j] < 0) continue;
-        if (GATED) gate[j] = a.gate[block[j]];
-        if (!GATED || gate[j] != 0) open |= 1u << j;
-    }
-    return open;
 }
 
 /* Brings a box to the thread blocks `ranks` of the cluster, at the same place of each. */
@@ -178,41 +165,20 @@ __device__ __forceinline__ void make_room(const walk_of &a, workplace<H, B> &w, 
     }
 }
 
-/* Work of a stripe in a step: an entry of its list, of formats/block_walk.h. */
-template <int B> struct entry_of {
-    static constexpr int GROUP = FEATURES / B, INTS = (1 + GROUP + 1 + 3) / 4 * 4;
-    int of[INTS];
-    __device__ int input() const { return of[0]; }
-    __device__ const int *block() const { return of + 1; }
-    __device__ unsigned stripes() const { return (unsigned)of[INTS - 1]; }
-};
-template <int B, int CLUSTER>
-__device__ __forceinline__ entry_of<B> entry_at(const walk_of &a, int step, int end)
-{
-    typedef cluster_of<CLUSTER> C;
-    entry_of<B> e;
-    const size_t first = ((size_t)step * C::STRIPES + C::stripe()) * e.INTS;
-#pragma unroll
-    for (int i = 0; i < e.INTS; i += 4) {
-        int four[4] = {-1, -1, -1, -1};
-        if (step < end) load_vector(four, a.entry + first + i);
-        memcpy(e.of + i, four, sizeof four);
-    }
-    return e;
-}
-
 /* Calls `bring` with each step's entry, its tile, and LAST_STEP or 0: all steps of all tiles of this thread block. A tile
  * without blocks is one step of nothing. The next step's entry is on its way from L2 while this one waits for room. */
 template <int B, int CLUSTER, class F>
 __device__ __forceinline__ void for_each_step(const walk_of &a, F bring)
 {
+    typedef cluster_of<CLUSTER> C;
+    typedef bundle_entry<FEATURES / B> entry;
     for (int job = blockIdx.x / CLUSTER; job < a.jobs; job += gridDim.x / CLUSTER) {
         const tile_of tile = tile_at<CLUSTER>(a, job);
         const int end = a.start[tile.bundle + 1];
         int step = a.start[tile.bundle];
-        entry_of<B> now = entry_at<B, CLUSTER>(a, step, end);
+        entry now = entry::at(a.entry, step, end, C::STRIPES, C::stripe());
         do {
-            const entry_of<B> next = entry_at<B, CLUSTER>(a, step + 1, end);
+            const entry next = entry::at(a.entry, step + 1, end, C::STRIPES, C::stripe());
             bring(now, tile, step + 1 >= end ? LAST_STEP : 0);
             now = next;
         } while (++step < end);
@@ -225,17 +191,18 @@ __device__ __forceinline__ void fetch_X(const walk_of &a, workplace<H, B> &w)
 {
     const unsigned mine = 1u << cluster_of<CLUSTER>::stripe();
     ring_turn turn = {0, 1};
-    for_each_step<B, CLUSTER>(a, [&](const entry_of<B> &e, const tile_of &tile, unsigned) {
+    for_each_step<B, CLUSTER>(a, [&](const bundle_entry<FEATURES / B> &e, const tile_of &tile,
+                                     unsigned) {
         mbarrier *const full = &w.full[turn.number];
-        bool has_X = e.input() >= 0;
+        bool has_X = e.input >= 0;
         if (GATED && e.stripes() == mine) { /* others do not know of this one's gates */
-            float gate[e.GROUP];
-            has_X = open_blocks<e.GROUP, GATED>(a, e.block(), gate) != 0;
+            float gate[FEATURES / B];
+            has_X = e.template open<GATED>(a.gate, gate) != 0;
         }
         mbarrier_wait(&w.empty[turn.number], turn.parity);
         mbarrier_expect(full, has_X ? TOKENS * B * 2 : 0);
         if (has_X)
-            ask_X<H, B, CLUSTER>(a, w.tile(turn.number), full, e.input(), e.stripes(), tile.token0);
+            ask_X<H, B, CLUSTER>(a, w.tile(turn.number), full, e.input, e.stripes(), tile.token0);
         turn.advance(a.stages);
     });
 }
@@ -245,21 +212,22 @@ template <class H, int B, int CLUSTER, bool GATED>
 __device__ __forceinline__ void fetch_W(const walk_of &a, workplace<H, B> &w)
 {
     ring_room r = {};
-    for_each_step<B, CLUSTER>(a, [&](const entry_of<B> &e, const tile_of &, unsigned last) {
-        float gate[e.GROUP];
-        const unsigned open = open_blocks<e.GROUP, GATED>(a, e.block(), gate);
-        const int blocks = __popc(open), s = r.stage;
-        make_room(a, w, r, blocks);
-        w.note[s] = open | last;
+    for_each_step<B, CLUSTER>(
+        a, [&](const bundle_entry<FEATURES / B> &e, const tile_of &, unsigned last) {
+            float gate[FEATURES / B];
+            const unsigned open = e.template open<GATED>(a.gate, gate);
+            const int blocks = __popc(open), s = r.stage;
+            make_room(a, w, r, blocks);
+            w.note[s] = open | last;
 #pragma unroll
-        for (int j = 0; j < e.GROUP; j++)
-            if (GATED && open >> j & 1) w.gate[s][j] = gate[j];
-        mbarrier_expect(&w.full[s], blocks * B * B * 2);
-        r.page = ask_W<H, B, CLUSTER>(a, w, &w.full[s], e.block(), open, r.page);
-        r.stage = s + 1 == a.stages ? 0 : s + 1;
-        r.steps++;
-        r.pages += blocks;
-    });
+            for (int j = 0; j < FEATURES / B; j++)
+                if (GATED && open >> j & 1) w.gate[s][j] = gate[j];
+            mbarrier_expect(&w.full[s], blocks * B * B * 2);
+            r.page = ask_W<H, B, CLUSTER>(a, w, &w.full[s], e.block, open, r.page);
+            r.stage = s + 1 == a.stages ? 0 : s + 1;
+            r.steps++;
+            r.pages += blocks;
+        });
 }
 
 /* Stores a warp's 16 tokens: 64 features at a time through its part of `result`, so that 8 lanes write 128 bytes of a
