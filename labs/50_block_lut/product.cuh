@@ -144,7 +144,7 @@ __device__ __forceinline__ void load_weights(float (&w)[DEPTH][lane_sums<S>::I],
     const int a = lane_sums<S>::a();
 #pragma unroll
     for (int i = 0; S::TRANSPOSED && i < I; i++) {
-        float both[DEPTH];
+        float both[DEPTH] = {};
         /* BEGIN STUDENT: DEPTH weights of feature i, in one load; which row has it? */
         load_vector_plain(both, &s.W[4 * i + a][in]);
         /* END STUDENT */
