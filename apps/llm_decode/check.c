@@ -65,7 +65,10 @@ static enum status fetch(checker *k, const strided *from, int features, float *t
     void *const halves = all + count;
     TRY_CUDA(cudaStreamSynchronize(k->d->pass.stream));
     TRY_CUDA(cudaMemcpy(halves, from->data, count * 2, cudaMemcpyDeviceToHost));
-    precision_widen(PRECISION_FP16, halves, all, count);
+    const size_t piece =
+        k->d->settings.shape->hidden; /* too small for threads, which wake too late */
+    for (size_t i = 0; i < count; i += piece)
+        precision_widen(PRECISION_FP16, (const uint16_t *)halves + i, all + i, piece);
     for (int c = 0; c < k->columns; c++)
         for (int f = 0; f < features; f++)
             to[(size_t)c * features + f] = all[f * from->feature + c * from->column];
@@ -83,10 +86,9 @@ static const product *product_at(const checker *k, int layer, enum layer_product
     return &k->d->products[layer * NUM_PRODUCTS + which];
 }
 
-/* Fills to[count] with a whole array: many columns ask for it. */
+/* Fills to[count] with a whole array: many columns ask for it. One thread does: to wake others takes longer. */
 static void fill_parameters(const checker *k, int layer, enum parameter which, int count, float *to)
 {
-#pragma omp parallel for
     for (int i = 0; i < count; i++)
         to[i] = parameter(k, layer, which, i);
 }

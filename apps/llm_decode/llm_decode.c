@@ -9,6 +9,7 @@
  * The experiment is that of R. Fan et al.: SpInfer, EuroSys 2025, section 5.
  */
 #include "calculators.h"
+#include "harness/timing.h"
 #include "matrix/files.h"
 #include "matrix/nearest.h"
 #include "results.h"
@@ -222,11 +223,15 @@ static enum status choose_layout(const program *p, decoder *d, error_text *error
     return STATUS_OK;
 }
 
-/* Checks in the layout that is timed then. */
-static enum status use(program *p, decoder *d, float *logits, result *r)
+static double seconds_since(double begin_ms)
+{
+    return device_keeps_time() ? (wall_ms() - begin_ms) * 1e-3 : NAN;
+}
+
+static enum status check(program *p, decoder *d, float *logits, result *r)
 {
     error_text *const error = &r->error;
-    if (device_keeps_time()) TRY(choose_layout(p, d, error));
+    const double begin = wall_ms();
     r->settings = d->settings;
     r->weight_bytes = decoder_weight_bytes(d);
     TRY(check_decoder(d, p->o.passes, logits, &r->v, error));
@@ -234,8 +239,20 @@ static enum status use(program *p, decoder *d, float *logits, result *r)
     if (p->first_logits)
         TRY(check_agreement(p->shape, p->o.passes * p->o.batch, p->first_logits, logits,
                             "logits beside those of the first kernel", &r->with_first, error));
+    r->checking_s = seconds_since(begin);
+    return STATUS_OK;
+}
+
+/* Checks in the layout that is timed then. */
+static enum status use(program *p, decoder *d, float *logits, result *r)
+{
+    if (device_keeps_time()) TRY(choose_layout(p, d, &r->error));
+    TRY(check(p, d, logits, r));
     if (p->o.check_only || !device_keeps_time()) return STATUS_OK;
-    return times_of_decoding(d, p->o.runs, &r->times, error);
+    const double begin = wall_ms();
+    TRY(times_of_decoding(d, p->o.runs, &r->times, &r->error));
+    r->timing_s = seconds_since(begin);
+    return STATUS_OK;
 }
 
 /* A step for each token, and one pass over all of them, must say the same of each: what the cache holds is right. */
@@ -308,12 +325,20 @@ static void run_kind(program *p, enum kernel_kind kind)
     const decoder_settings s = settings_of(p, kind);
     float *const logits = malloc(logits_of(p, p->o.passes * p->o.batch) * sizeof *logits);
     decoder d;
-    *r = (result){.settings = s, .weight_bytes = NAN, .times = times_none(), .runs = p->o.runs};
+    *r = (result){.settings = s,
+                  .weight_bytes = NAN,
+                  .times = times_none(),
+                  .making_s = NAN,
+                  .checking_s = NAN,
+                  .timing_s = NAN,
+                  .runs = p->o.runs};
     for (int i = 0; i < NUM_PARTS; i++)
         r->v.worst[i] = NAN;
     decoder_count(&s, &r->count);
+    const double begin = wall_ms();
     r->status = logits ? decoder_create(&s, &d, &r->error)
                        : fail(&r->error, STATUS_MEMORY, "no memory for the logits");
+    r->making_s = seconds_since(begin);
     if (r->status == STATUS_OK) {
         r->status = use(p, &d, logits, r);
         decoder_destroy(&d);

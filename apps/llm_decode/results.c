@@ -101,6 +101,21 @@ static void print_parts(const result *results, int count)
     }
 }
 
+/* How long people wait, and for what. */
+static void print_waiting(const result *results, int count)
+{
+    printf("\n%-11s %9s %9s %9s\n", "seconds of", "making", "checking", "timing");
+    for (int i = 0; i < count; i++) {
+        const result *r = &results[i];
+        if (!is_timed(r)) continue;
+        printf("%-11s", kernel_name(r->settings.kind));
+        print_number(r->making_s, 9, 1);
+        print_number(r->checking_s, 9, 1);
+        print_number(r->timing_s, 9, 1);
+        printf("\n");
+    }
+}
+
 static void print_prefill(const result *results, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -123,6 +138,7 @@ void results_print(const result *results, int count)
     }
     if (right) print_steps(results, count);
     if (timed) print_parts(results, count);
+    if (timed) print_waiting(results, count);
     print_prefill(results, count);
 }
 
@@ -203,6 +219,9 @@ static void add_results(cells *all, const result *r)
                  memory_name((enum memory_use)i));
         add_number(all, memory_names[i], r->count.bytes[i]);
     }
+    add_number(all, "making_s", r->making_s);
+    add_number(all, "checking_s", r->checking_s);
+    add_number(all, "timing_s", r->timing_s);
     add_number(all, "worst_error", result_worst(r));
     add_text(all, "status", row_status(r->status));
     add_text(all, "message", r->status == STATUS_OK ? "" : r->error.text);

@@ -19,7 +19,9 @@ typedef struct result {
     int prefill;         /* columns of the pass over a prompt; 0: none */
     memory_count count;  /* by formula */
     double weight_bytes; /* as they are; NAN: not made */
-    double bound_ms;     /* of a step at the mean context; NAN: the device's rates are unknown */
+    double making_s, checking_s,
+        timing_s;    /* how long we wait for it; NAN: a time that means nothing */
+    double bound_ms; /* of a step at the mean context; NAN: the device's rates are unknown */
     int runs;
     enum status status;
     error_text error;

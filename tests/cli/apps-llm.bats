@@ -54,12 +54,17 @@ setup() {
 }
 
 @test "1: attention that misses the last position, or reads another sequence's cache, is found" {
-    build_wrong kernels.cu 's/first <= h.position;/first < h.position;/; s/first + i > h.position) continue/first + i >= h.position) continue/'
+    build_wrong kernels.cu 's/first + i > h.position) continue/first + i >= h.position) continue/'
     fails 1 "wrong attention: layer 0" "${small[@]}" --kernel dense
     cp "$ROOT/apps/llm_decode/kernels.cu" apps/llm_decode/kernels.cu
     sed -i 's/(size_t)sequence \* a.own.heads + head;/(size_t)head;/' apps/llm_decode/kernels.cu
     make -s BACKEND=simt "$app"
     fails 1 "wrong attention: layer 0" "${small[@]}" --kernel dense
+}
+
+@test "1: a norm whose blocks take their own means for that of all is found" {
+    build_wrong kernels.cu 's/ + each \* off \* off;/;/'
+    fails 1 "wrong norm: layer 0" "${small[@]}" --kernel dense --layout rows
 }
 
 @test "1: a head that reads stale activations, and a norm that forgets the sum, are found" {
