@@ -341,7 +341,8 @@ END
     done < <(scripts/rows plan report/plans/quick)
     for file in $(scripts/operations | sed 's,\([^ ]*\) .*,report/results/*/\1*.csv,'); do
         [ -e "$file" ] || continue # an operation without rows
-        cat report/plans/* | grep -q "^$(basename "$file") "
+        # A file of an application's is named by the script that measures it.
+        cat report/plans/* | grep -q "^$(basename "$file") " || grep -qw "$(basename "$file")" apps/*/measure
     done
 }
 
