@@ -9,7 +9,7 @@ bats_require_minimum_version 1.5.0
 setup() {
     ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
     cd "$BATS_TEST_TMPDIR" || return
-    unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES BACKEND RETRY LIMIT ONLY
+    unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES BACKEND RETRY LIMIT ONLY CUDA_VISIBLE_DEVICES
     export RESULTS=report/results COMMIT=abc
     rows=report/results/fake_1
     mkdir programs
@@ -206,6 +206,22 @@ END
     cells "$rows/spmm-x.csv" | grep -qx 'sleeps 2 abc  error stopped after 0.5 s'
 }
 
+@test "another GPU measures for the same folder meanwhile, and waits while that is written" {
+    plan 'spmm-x.csv 1 lab1 a 1' 'spmm-x.csv 1 lab1 sleeps 2' 'spmm-x.csv 1 lab1 b 1' 'spmm-x.csv 1 lab1 c 1'
+    ONLY='a 1|sleeps' start_bench
+    CUDA_VISIBLE_DEVICES=1 ONLY='b 1' run -0 bench
+    exec 7<"$rows"
+    flock 7
+    CUDA_VISIBLE_DEVICES=1 ONLY='c 1' "$ROOT/scripts/bench" plan programs >waits 2>&1 3>&- 7>&- &
+    until grep -q c runs; do sleep 0.1; done
+    sleep 0.5
+    run ! grep -q ',c,' "$rows/spmm-x.csv"
+    flock -u 7
+    wait $!
+    stop_bench
+    [ "$(cells "$rows/spmm-x.csv")" = $'a 1 abc 1 ok \nb 1 abc 1 ok \nc 1 abc 1 ok ' ]
+}
+
 @test "interrupted: what is measured stays, the rest is run the next time" {
     plan 'spmm-x.csv 1 lab1 a 1' 'spmm-x.csv 1 lab1 sleeps 1,2,3' 'spmm-x.csv 1 lab1 b 1'
     start_bench
@@ -341,8 +357,8 @@ END
     done < <(scripts/rows plan report/plans/quick)
     for file in $(scripts/operations | sed 's,\([^ ]*\) .*,report/results/*/\1*.csv,'); do
         [ -e "$file" ] || continue # an operation without rows
-        # A file of an application's is named by the script that measures it.
-        cat report/plans/* | grep -q "^$(basename "$file") " || grep -qw "$(basename "$file")" apps/*/measure
+        # Files of apps are named in their scripts.
+        grep -qE "^(rows_of[a-z0-9_]* )?$(basename "$file") " report/plans/* apps/*/measure
     done
 }
 

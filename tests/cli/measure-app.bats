@@ -1,13 +1,13 @@
 # Scripts that measure apps: what they need, where rows go, and that one failure does not stop the rest.
 
-# bats sets $stderr and the like:
-# shellcheck disable=SC2154
+# bats sets $stderr and the like, and runs each test in a process of its own:
+# shellcheck disable=SC2030,SC2031,SC2154
 
 bats_require_minimum_version 1.5.0
 
 setup() {
     cd "$BATS_TEST_DIRNAME/../.." || return
-    export PROGRAMS=$BATS_TEST_TMPDIR/programs RESULTS=
+    export PROGRAMS=$BATS_TEST_TMPDIR/programs KEPT=$BATS_TEST_TMPDIR/kept RESULTS=
 }
 
 # program PATH: a program of $PROGRAMS that runs the script on standard input.
@@ -60,6 +60,28 @@ lab36() { program lab36 <<<"echo 'lab36, commit 1'${1:+; echo folder: $1}"; }
     sed -i 's/exit 1/exit 0/' "$PROGRAMS/apps/gat/gat"
     run -0 apps/gat/measure
     [[ $output == *"$RESULTS/apps-gat.csv: 3 rows" ]] # begun anew
+}
+
+@test "the same command goes on: runs that ended well are kept, of one commit, until RETRY=1" {
+    export RESULTS=$BATS_TEST_TMPDIR/results
+    app gat
+    lab36 h1
+    run -1 apps/gat/measure
+    [ "$(grep -c '^+ ' <<<"$output")" -eq 6 ]
+    sed -i 's/ words "/ again "/' "$PROGRAMS/apps/gat/gat"
+    run -1 apps/gat/measure
+    [ "$(grep -c '^kept: ' <<<"$output")" -eq 3 ]
+    [ "$(grep -c '^+ .*gcn' <<<"$output")" -eq 3 ] # what failed runs again
+    [ "$(grep -c '^arxiv --model gat --heads' "$RESULTS/apps-gat.csv")" -eq 3 ]
+    [ "$(head -n 1 "$RESULTS/apps-gat.csv")" = words ]
+    RETRY=1 run -1 apps/gat/measure
+    [ "$(grep -c '^+ ' <<<"$output")" -eq 6 ]
+    [ "$(head -n 1 "$RESULTS/apps-gat.csv")" = again ]
+    for commit in 2 3-dirty 3-dirty; do
+        sed -i "s/commit [^;,' ]*/commit $commit/" "$PROGRAMS/lab36"
+        run -1 apps/gat/measure
+        [ "$(grep -c '^+ ' <<<"$output")" -eq 6 ]
+    done
 }
 
 @test "4: a folder that cannot be written" {
