@@ -6,7 +6,7 @@ import suite
 from suite import plt
 
 COLUMNS = 5
-# What a table of datasets/standins says that its lengths come from.
+# The words of datasets/standins for where its lengths come from.
 LOOKS = {"histogram": {"linestyle": "-", "color": "black", "label": "the graph's published histogram"},
          "lognormal": {"linestyle": (0, (3, 1)), "color": "black",
                        "label": "a log-normal law with the graph's published mean (histogram unknown)"}}

@@ -17,7 +17,7 @@ def worst_of(result, reference, bound):
     return share.nan_to_num(nan=float("inf")).max().item()
 
 
-# What libraries raise for a problem that they do not take.
+# Exceptions that libraries raise for a problem that they do not take.
 REFUSALS = (NotImplementedError, RuntimeError, ValueError, AssertionError)
 
 

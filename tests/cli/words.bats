@@ -34,6 +34,8 @@ listed() {
     listed docs/a.md 2 "36 words"
     { printf '[a](b.md) '; words 35; echo '?'; } >docs/a.md
     listed docs/a.md 1 "36 words"
+    { words 34; echo ' {{value speedup of=lab5 spmm.csv}}.'; } >docs/a.md
+    run -0 "$check" docs/a.md
     { printf '> '; words 20; printf '\n> '; words 16; echo; } >docs/a.md
     listed docs/a.md 1 "36 words"
 }
@@ -63,6 +65,23 @@ listed() {
     listed "$handout" 161 "161 lines, of 160"
     echo >>README.md
     listed README.md 121 "121 lines, of 120"
+}
+
+@test "a handout has a box below its title: Time in minutes, Know before, PASS" {
+    box() { printf '# Lab 1\n\n> - **Time**: 90 minutes.\n> - **Know before**: C.\n> - **PASS**: all.\n\nText.\n'; }
+    mkdir -p apps/x
+    for page in "$handout" apps/x/README.md; do
+        box >"$page"
+        run -0 "$check" "$page"
+        for left_out in Time Know PASS; do
+            box | sed "/$left_out/d" >"$page"
+            listed "$page" 6 "no box"
+        done
+        box | sed 's/90 minutes/2 hours/' >"$page"
+        listed "$page" 7 "no box"
+        box | sed '/^>/d' >docs/a.md
+        run -0 "$check" docs/a.md
+    done
 }
 
 @test "a handout has no commit and no measured figure, unless markers or a word declare it" {
@@ -102,6 +121,9 @@ listed() {
         listed a.awk 1 "comment opens"
         printf '#!/bin/sh\n\n    # %s a thing.\n' $word >script
         listed script 3 "comment opens"
+        printf '# %s a thing.\n' $word | tee a.py >a.tsv
+        listed a.py 1 "comment opens"
+        listed a.tsv 1 "comment opens"
         printf '/* Adds.\n * %s a thing. */\n// Adds\n// %s a thing. Tomorrow\n/* Today. */\n' $word $word >a.c
         run -0 "$check" a.c
         printf '# Adds\n# %s a thing.\n' $word >a.awk
