@@ -60,15 +60,30 @@ static bool is_measured(table *const *t, int files, const char *column)
     return false;
 }
 
+/* Columns that are shown if nobody names one, the first that has a number, and what an axis says of them. */
+static const struct {
+    const char *column, *meaning;
+} USUAL[] = {{"median_ms", "ms, the median"},
+             {"predicted_ms", "ms, estimated"},
+             {"ld_sectors", "sectors of 32 bytes that were loaded"},
+             {"worst_error", "the largest error over its bound"}};
+enum { NUM_USUAL = sizeof USUAL / sizeof *USUAL };
+
 static const char *choose_Y(table *const *t, int files)
 {
-    static const char *const KNOWN[] = {"median_ms", "predicted_ms", "ld_sectors", "worst_error"};
-    for (size_t i = 0; i < sizeof KNOWN / sizeof *KNOWN; i++) {
-        if (!is_measured(t, files, KNOWN[i])) continue;
-        if (i) warn("no row has a time (the CPU backend takes none): Y=%s", KNOWN[i]);
-        return KNOWN[i];
+    for (int i = 0; i < NUM_USUAL; i++) {
+        if (!is_measured(t, files, USUAL[i].column)) continue;
+        if (i) warn("no row has a time (the CPU backend takes none): Y=%s", USUAL[i].column);
+        return USUAL[i].column;
     }
     refuse(STATUS_DATASET, "no row has a number to show");
+}
+
+static const char *label_of(const char *Y)
+{
+    for (int i = 0; i < NUM_USUAL; i++)
+        if (!strcmp(Y, USUAL[i].column)) return text("%s: %s", Y, USUAL[i].meaning);
+    return Y;
 }
 
 static bool has_two_values(table *const *t, int files, const char *column)
@@ -327,6 +342,9 @@ enum status run_plot(const request *q)
         if (names_find(&t[f]->columns, column_of(p->Y)) == NONE)
             refuse(STATUS_USAGE, "Y=%s: no column of %s, nor over_best, over_default, over_before",
                    p->Y, t[f]->path);
+    if (!is_measured(t, q->count, column_of(p->Y)))
+        refuse(STATUS_DATASET, "no row has a number in %s%s", p->Y,
+               strcmp(p->Y, column_of(p->Y)) ? ": that takes times of a GPU, of both sides" : "");
     p->N = option(q, "N", "");
     p->more_is_better = is_more_better(column_of(p->Y));
     take_points(p, q, t, q->count);
@@ -338,7 +356,7 @@ enum status run_plot(const request *q)
     fprintf(
         out,
         "set title %s\nset xlabel %s\nset ylabel %s\nset key %s\nset grid y\nset pointsize 1.2\n",
-        quoted(title_of(p, by_dataset)), quoted(X), quoted(p->Y),
+        quoted(title_of(p, by_dataset)), quoted(X), quoted(label_of(p->Y)),
         is_dumb ? "below" : "outside right");
     if (!is_dumb)
         fprintf(out, "set bmargin %d\nset label %s at screen 0.01,0.02 font ',8'\n",

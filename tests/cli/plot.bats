@@ -63,10 +63,12 @@ plot() { scripts/rows plot "$@" "$sweep"; }
 }
 
 @test "where no row has a time, as on the CPU backend, it says which number it shows" {
-    sed -i '1s/$/,worst_error/; 2,$s/,warm,[0-9]*,/,warm,,/; 2,$s/$/,0.5/' "$sweep"
+    sed -i '1s/$/,worst_error/; 2,$s/,warm,[0-9]*,/,warm,,/; 2,$s/,[0-9.]*$/,,0.5/' "$sweep"
     run -0 --separate-stderr plot
     [ "$stderr" = "rows plot: no row has a time (the CPU backend takes none): Y=worst_error" ]
-    [[ $output == *"set ylabel 'worst_error'"* ]]
+    [[ $output == *"set ylabel 'worst_error: the largest error over its bound'"* ]]
+    run -3 --separate-stderr plot Y=over_best
+    [ "$stderr" = "rows plot: no row has a number in over_best: that takes times of a GPU, of both sides" ]
 }
 
 @test "bad input is one line with the right status, and no picture" {
