@@ -4,6 +4,7 @@
 #include "rows/networks.h"
 #include "rows/study.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,6 +98,48 @@ static void network(study *s)
         mean_add(&m, other / ms);
     }
     if (!m.count) nothing(s, "networks beside %s ones, with %s_ms", opt(s, "over"), part);
+    check_need(s, m.count);
+    print_ratio(s, &m);
+}
+
+/* Whether a name is `word` when it is written in small letters, with one - for all that is no letter or digit. */
+static bool is_spelt(const char *name, const char *word)
+{
+    for (; *name; word++) {
+        if (isalnum((unsigned char)*name)) {
+            if (*word != tolower((unsigned char)*name++)) return false;
+            continue;
+        }
+        if (*word != '-') return false;
+        while (*name && !isalnum((unsigned char)*name))
+            name++;
+    }
+    return !*word;
+}
+
+/* The time of a rival's whole net over that of the suite's, in rows of apps/mobilenet. Rows of a run stand together, the
+ * suite's net first. Options: over (the rival, as cublas-kernel), batch, widths (equal; pairs: the rival's net is another
+ * one, of equal accuracy), stat, need. */
+static void net(study *s)
+{
+    const bool is_of_pairs = !strcmp(opt(s, "widths"), "pairs");
+    mean m = {0};
+    for (int f = 0; f < s->files; f++) {
+        row_of own = {NULL, 0};
+        for (long row = 0; row < s->file[f]->count; row++) {
+            const row_of r = {s->file[f], row};
+            if (strcmp(get(r, "layer"), "all")) continue;
+            if (!strcmp(get(r, "network"), "suite")) own = r;
+            if (!own.table || !is_spelt(get(r, "network"), opt(s, "over")) ||
+                strcmp(get(r, "batch"), opt(s, "batch")) || !*get(r, "ms") || !*get(own, "ms") ||
+                (strcmp(get(r, "width"), get(own, "width")) != 0) != is_of_pairs)
+                continue;
+            use_row(s, own);
+            use_row(s, r);
+            mean_add(&m, number(r, "ms") / number(own, "ms"));
+        }
+    }
+    if (!m.count) nothing(s, "nets beside %s at batch %s", opt(s, "over"), opt(s, "batch"));
     check_need(s, m.count);
     print_ratio(s, &m);
 }
@@ -317,6 +360,7 @@ const calculation VALUES[] = {
     {"crossover", "of over", true, crossover},
     {"gather", "of factor", true, gather},
     {"limit", "name", false, limit},
+    {"net", "over batch widths stat need", false, net},
     {"network", "over part stat need", false, network},
     {"network_share", "part stat need", false, network_share},
     {"peak", "of", true, peak},

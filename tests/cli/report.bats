@@ -226,20 +226,20 @@ $marker"
 }
 
 @test "a number of a summary stands under the name of its row; an app measures its own" {
-    printf 'name,least,device,driver,toolkit,commit\none,1.5,GPU,1,2,c\ntwo,2.25,GPU,1,2,c\n' >"$rows/apps-mobilenet-ratios.csv"
+    printf 'name,least,device,driver,toolkit,commit\none,1.5,GPU,1,2,c\ntwo,2.25,GPU,1,2,c\n' >"$rows/apps-mobilenet.csv"
     report <<'END'
-a {{value cell row=name=two column=least apps-mobilenet-ratios.csv}} b
+a {{value cell row=name=two column=least apps-mobilenet.csv}} b
 END
     [ "$status" -eq 0 ]
     grep -qxF 'a 2.25 b' "$page/report.md"
     report <<'END'
-a {{value cell row=name=three column=least apps-mobilenet-ratios.csv}} b
+a {{value cell row=name=three column=least apps-mobilenet.csv}} b
 END
     [ "$status" -eq 3 ]
     grep -qxF 'a **not measured** b' "$page/report.md"
-    rm "$rows/apps-mobilenet-ratios.csv"
+    rm "$rows/apps-mobilenet.csv"
     report <<'END'
-{{value cell row=name=two column=least apps-mobilenet-ratios.csv}}
+{{value cell row=name=two column=least apps-mobilenet.csv}}
 END
     [ "$status" -eq 3 ]
     [[ $stderr == *"make measure-app APP=mobilenet measures it"* ]]

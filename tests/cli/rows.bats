@@ -296,3 +296,27 @@ refused() {
     run -0 --separate-stderr "$ROWS_PROGRAM" table ranks flags=devices=4 "$rows"
     [[ $output == *'| g (real) | 32 | 1000 | 500 | 50 % | - | - |'* && ${lines[0]} == *'measured'* ]]
 }
+
+@test "nets beside others': of equal width, or of a pair; a run's own net comes first" {
+    nets=$BATS_TEST_TMPDIR/apps-mobilenet.csv
+    {
+        echo schema,app,network,layer,width,batch,ms,device,driver,toolkit,commit
+        for run in 1.0:2:3 1.5:4:10; do # width, ms of the suite's net, ms of cuBLAS's
+            IFS=: read -r width own other <<<"$run"
+            echo "1,mobilenet,suite,0,$width,8,9,GPU,1,2,abc"
+            echo "1,mobilenet,suite,all,$width,8,$own,GPU,1,2,abc"
+            echo "1,mobilenet,cuBLAS + kernel,all,$width,8,$other,GPU,1,2,abc"
+            echo "1,mobilenet,cuBLAS + kernel,all,0.5,8,$own,GPU,1,2,abc"
+            echo "1,mobilenet,\"cuBLAS + kernel, TF32\",all,$width,8,1,GPU,1,2,abc"
+        done
+        echo "1,mobilenet,suite,all,1.8,8,,GPU,1,2,abc" # a wrong net has no time
+        echo "1,mobilenet,cuBLAS + kernel,all,1.8,8,100,GPU,1,2,abc"
+    } >"$nets"
+    value_of() { "$ROWS_PROGRAM" value net over=cublas-kernel batch=8 "$@" "$nets"; }
+    [ "$(value_of widths=equal)" = 1.94 ] # the root of 1.5 and 2.5
+    [ "$(value_of widths=equal stat=least need=2)" = 1.50 ]
+    [ "$(value_of widths=pairs)" = 1.00 ]
+    [ "$(value_of widths=equal over=cublas-kernel-tf32 stat=most)" = 0.50 ]
+    refused 3 "only 2 of 3 cases" value net over=cublas-kernel batch=8 widths=equal need=3 "$nets"
+    refused 3 "nets beside cublaslt at batch 8" value net over=cublaslt batch=8 widths=equal "$nets"
+}
