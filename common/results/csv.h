@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 /* The most columns of a file of rows that are read. */
-enum { MAX_CELLS = 128 };
+enum { MAX_CELLS = 512 };
 
 /* One line. The cells are in the text that was split, in place. */
 typedef struct csv_line {

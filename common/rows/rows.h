@@ -205,6 +205,8 @@ enum status run_choices(const request *q);
 enum status run_predictions(const request *q);
 enum status run_traces(const request *q);
 enum status run_counters(const request *q);
+enum status run_ncu(const request *q);
+enum status run_patterns(const request *q);
 enum status run_table(const request *q);
 enum status run_value(const request *q);
 enum status run_origin(const request *q);

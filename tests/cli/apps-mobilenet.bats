@@ -23,7 +23,7 @@ setup() {
         word == "ok" && all { nets++; bad = bad || cell[at["of_bound"]] > 1 || cell[at["scores_off"]] + 0 > cell[at["scores_bound"]] + 0 }
         cell[at["network"]] == "suite" && cell[at["layer"]] == 26 { tenth = cell[at["weights"]] == 6554 && cell[at["rows"]] == 256 }
         END { exit bad || nets < 5 || !tenth || ok < 5 * 30 }' >"$BATS_TEST_TMPDIR/look"
-    awk -f scripts/csv.awk -f "$BATS_TEST_TMPDIR/look" "$BATS_TEST_TMPDIR/rows.csv"
+    awk -f tests/csv.awk -f "$BATS_TEST_TMPDIR/look" "$BATS_TEST_TMPDIR/rows.csv"
 }
 
 @test "images of any size are right: single pixels, borders, several tiles" {

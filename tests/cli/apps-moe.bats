@@ -26,7 +26,7 @@ setup() {
         cell[at["way"]] == "cuBLAS, loop" && cell[at["computed_rows"]] != 300 { bad = 1 }
         cell[at["way"]] == "blocks, mma.sync" && cell[at["computed_rows"]] % 64 { bad = 1 }
         END { exit bad || FNR != 6 }' >"$BATS_TEST_TMPDIR/look"
-    awk -v times="$([ "${BACKEND:-simt}" = simt ] || echo 1)" -f scripts/csv.awk -f "$BATS_TEST_TMPDIR/look" "$BATS_TEST_TMPDIR/rows.csv"
+    awk -v times="$([ "${BACKEND:-simt}" = simt ] || echo 1)" -f tests/csv.awk -f "$BATS_TEST_TMPDIR/look" "$BATS_TEST_TMPDIR/rows.csv"
     jq -e 'length == 5 and all(.app == "moe" and .model == "tiny" and .precision == "fp16")' "$BATS_TEST_TMPDIR/rows.json"
 }
 

@@ -95,7 +95,7 @@ stop_bench() {
 
 # cells FILE: dataset, N, commit, time, status and message of its rows.
 cells() {
-    awk -f "$ROOT/scripts/csv.awk" -f - "$1" <<'AWK'
+    awk -f "$ROOT/tests/csv.awk" -f - "$1" <<'AWK'
     FNR == 1 { csv_columns($0, at); next }
     {
         csv_split($0, c)

@@ -92,7 +92,7 @@ runs_as_written() {
     grep -q . "$rows"
     for file in $(scripts/operations | sed 's,\([^ ]*\) .*,report/results/*/\1*.csv,') report/results/*/counted.csv; do
         [ -e "$file" ] || continue
-        awk -f scripts/csv.awk -f /dev/fd/3 "$file" 3<<'AWK'
+        awk -f tests/csv.awk -f /dev/fd/3 "$file" 3<<'AWK'
         FNR == 1 { csv_columns($0, column); next }
         {
             csv_split($0, cell)

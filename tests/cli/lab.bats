@@ -136,8 +136,8 @@ new_files() {
         print line
     }
 AWK
-    diff <(awk -f "$ROOT/scripts/csv.awk" -f columns.awk rows.csv) \
-        <(awk -f "$ROOT/scripts/csv.awk" -f columns.awk <<<"$output")
+    diff <(awk -f "$ROOT/tests/csv.awk" -f columns.awk rows.csv) \
+        <(awk -f "$ROOT/tests/csv.awk" -f columns.awk <<<"$output")
     [ "$(grep -c ',real,' <<<"$output")" -eq 2 ]
     ./lab3 set:toys 5 --cells --sweep --check-only --cold | grep -q ',check-only;sweep,1,cold,wide$'
     run -3 ./lab3 tiniy --cells

@@ -189,7 +189,7 @@ END
 @test "the gather limit is the one of the harness, which wrote gather_share" {
     results=report/results/h200
     for problem in arxiv ddi citation; do # one over the share of lab 99's time
-        share=$(awk -f scripts/csv.awk -f /dev/fd/3 "$results/spmm.csv" 3<<AWK
+        share=$(awk -f tests/csv.awk -f /dev/fd/3 "$results/spmm.csv" 3<<AWK
             FNR == 1 { csv_columns(\$0, column); next }
             { csv_split(\$0, cell) }
             cell[column["lab"]] == 99 && cell[column["dataset"]] == "$problem" && cell[column["N"]] == 32 { print cell[column["gather_share"]] }
@@ -199,7 +199,7 @@ AWK
             $1 == problem { found = 1; off = $2 * share - 1 } END { exit !(found && off < 1e-4 && off > -1e-4) }'
     done
     # Every row of a problem has the same limit: its rate over its share of it.
-    awk -f scripts/csv.awk -f /dev/fd/3 "$results/spmm.csv" 3<<AWK
+    awk -f tests/csv.awk -f /dev/fd/3 "$results/spmm.csv" 3<<AWK
         BEGIN { limits = "$(series roofline 32 gather_limit | tr ' ' '\n' | sed 's/.*=//' | paste -s -d ' ')" }
         FNR == 1 { csv_columns(\$0, column); split(limits, limit, " "); next }
         { csv_split(\$0, cell); which = cell[column["dataset"]] == "arxiv" ? 1 : cell[column["dataset"]] == "ddi" ? 2 : 0 }

@@ -320,3 +320,38 @@ refused() {
     refused 3 "only 2 of 3 cases" value net over=cublas-kernel batch=8 widths=equal need=3 "$nets"
     refused 3 "nets beside cublaslt at batch 8" value net over=cublaslt batch=8 widths=equal "$nets"
 }
+
+@test "what ncu prints, as rows; what tests/counters expects of its kernels, beside it" {
+    rows=$BATS_TEST_TMPDIR/rows.csv raw=$BATS_TEST_TMPDIR/raw expected=$BATS_TEST_TMPDIR/expected.csv
+    printf 'dataset,origin,N,device,driver,toolkit,commit\n"rand:rows=3,deg=2",generated,32,GPU,1,2,abc\n' >"$rows"
+    cat >"$raw" <<'RAW'
+==PROF== Connected to process 1
+"text of the program"
+"ID","Kernel Name","launch__waves.sum","l1tex__t_op_st.sum","smsp__n_op_red.sum","smsp__n_op_atom.sum","lts__hit_rate.pct"
+"","","","","","","%"
+"0","first_kernel(int, const int *)","9","1,280","30","4","41.5"
+"1","void second_kernel<(int)3, (int)4>(int)","9","2","3","","7"
+"2","first_kernel(int, const int *)","9","99","99","99","99"
+RAW
+    run -0 "$ROWS_PROGRAM" ncu "$rows" "$raw"
+    [ "${#lines[@]}" -eq 10 ]
+    [ "${lines[0]}" = dataset,origin,N,kernel,metric,value,device,driver,toolkit,commit ]
+    [ "${lines[1]}" = '"rand:rows=3,deg=2",generated,32,first_kernel,l1tex__t_op_st.sum,1280,GPU,1,2,abc' ]
+    [[ ${lines[5]} == *',"second_kernel<3, 4>",smsp__n_op_red.sum,3,'* ]]
+    run -0 "$ROWS_PROGRAM" ncu header=0 wanted='_rate\.pct$' "$rows" "$raw"
+    [ "${#lines[@]}" -eq 3 ]
+    refused 3 "no kernel in what ncu printed" ncu "$rows" "$rows"
+    cat >"$expected" <<'END_OF_EXPECTED'
+kernel,metric,expected,toolkit,commit
+first_kernel,l1tex__t_op_st.sum,1280,2,abc
+first_kernel,smsp__n_op_red.sum,34,2,abc
+"second_kernel<3,4>",l1tex__t_op_st.sum,5,2,abc
+third_kernel,smsp__n_op_red.sum,1,2,abc
+END_OF_EXPECTED
+    run -0 --separate-stderr "$ROWS_PROGRAM" patterns device=GPU driver=1 "$raw" "$expected"
+    [ "${#lines[@]}" -eq 4 ]
+    [ "${lines[2]}" = first_kernel,smsp__n_op_red.sum,34,34,yes,GPU,1,2,abc,tests/counters ]
+    [ "$stderr" = "2 of 3 values as expected
+  second_kernel<3,4> l1tex__t_op_st.sum: expected 5, ncu 2
+  not measured by ncu: smsp__n_op_red.sum" ]
+}

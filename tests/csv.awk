@@ -1,5 +1,7 @@
-# csv.awk - RFC 4180 rows: csv_split(line, fields) fills fields[1..n] and returns n. Quoted
-# cells may hold commas and doubled quotes, not line breaks (the suite writes none).
+# csv.awk - RFC 4180 rows, for tests: read apart from the code that is tested (common/results/csv.c).
+#
+# csv_split(line, fields) fills fields[1..n] and returns n. Quoted cells may hold commas and doubled quotes, not line
+# breaks (the suite writes none).
 function csv_split(line, fields,    n, i, c, cell, quoted) {
     n = 0
     cell = ""
@@ -24,14 +26,4 @@ function csv_columns(line, at,    name, n, i) {
     n = csv_split(line, name)
     for (i = 1; i <= n; i++) at[name[i]] = i
     return n
-}
-
-# The operation that a row is of. Rows that do not say it are older than the second one.
-function operation_of(cell, at) { return "operation" in at ? cell[at["operation"]] : "spmm" }
-
-# A cell as it is written: in quotes if it needs them.
-function csv_cell(cell) {
-    if (cell !~ /[",]/) return cell
-    gsub(/"/, "\"\"", cell)
-    return "\"" cell "\""
 }
