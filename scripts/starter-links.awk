@@ -1,4 +1,5 @@
-# starter-links.awk - a page without links to files that are not handed out: their text stays.
+# starter-links.awk - a page without links to files that are not handed out: their text stays. A notebook, LOG.md, stays with
+# the staff, which the page says.
 #
 # usage: find . | awk -v page=labs/03_shared_tiles/README.md -f scripts/starter-links.awk - PAGE
 
@@ -26,7 +27,8 @@ END {
         text = substr(text, RSTART + RLENGTH)
         split(link, part, /\]\(/)
         target = substr(part[2], 1, length(part[2]) - 1)
-        printf "%s", before (target ~ /^[a-z]+:/ || resolve(target) in here ? link : substr(part[1], 2))
+        gone = substr(part[1], 2) (target ~ /(^|\/)LOG\.md$/ ? " (the staff's)" : "")
+        printf "%s", before (target ~ /^[a-z]+:/ || resolve(target) in here ? link : gone)
     }
     printf "%s", text
 }

@@ -121,9 +121,9 @@ unreadable() {
     grep -q '^test   zip ' "$starter/scripts/setup"
     diff docs/counters.md "$starter/docs/counters.md" # every link of it is handed out
     mkdir -p "$BATS_TEST_TMPDIR/a/b"
-    printf '%s\n' 'see [here](../a/x.md#part), [gone](y.md) and [a' 'long one](../../z.md); [top](#top), [web](https://w), i[0](1)' >"$BATS_TEST_TMPDIR/a/b/p.md"
+    printf '%s\n' 'see [here](../a/x.md#part), [gone](y.md) and [a' 'long one](../../z.md); [top](#top), [web](https://w), i[0](1)' 'in [LOG.md](LOG.md).' >"$BATS_TEST_TMPDIR/a/b/p.md"
     printf '%s\n' . ./a ./a/x.md ./a/a ./a/a/x.md ./a/b/p.md | awk -v page=a/b/p.md -f scripts/starter-links.awk - "$BATS_TEST_TMPDIR/a/b/p.md" |
-        diff - <(printf '%s\n' 'see [here](../a/x.md#part), gone and a' 'long one; [top](#top), [web](https://w), i0')
+        diff - <(printf '%s\n' 'see [here](../a/x.md#part), gone and a' 'long one; [top](#top), [web](https://w), i0' "in LOG.md (the staff's).")
 }
 
 @test "starter: diff says which labs are not written yet" {
