@@ -41,8 +41,7 @@ inline int slices_of(int N)
 }
 
 /* Chooses SPLIT for rows of `across` groups of 64 columns. A block waits for its copies most of the time, so the more
- * blocks a multiprocessor has the better, as long as each has groups enough to be worth its beginning and its end (lab 9's
- * LOG.md). */
+ * blocks a multiprocessor has the better. But each needs groups enough to be worth its beginning and its end (lab 9's LOG.md). */
 inline int choose_splits(int across)
 {
     constexpr int LEAST_GROUPS = 8;

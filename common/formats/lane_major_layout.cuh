@@ -116,8 +116,8 @@ __host__ __device__ static inline uint32_t bank_of(uint32_t note)
  * four of fragment 1, and so on. So columns are taken in another order than they have in memory, within
  * each 32; B is brought into the same order (lane_major_operand.cuh).
  *
- * Of its eight elements of fragment f, number i (the half i % 2 of word a[i / 2]) is in row
- * g + 8 * (i / 2 % 2), column 32 (f / 2) + 8 t + 4 (f % 2) + 2 (i / 4) + i % 2. */
+ * A lane has eight elements of fragment f. Number i, the half i % 2 of word a[i / 2], is in row g + 8 * (i / 2 % 2) and
+ * column 32 (f / 2) + 8 t + 4 (f % 2) + 2 (i / 4) + i % 2. */
 __host__ __device__ static inline int row_in_strip(int lane, int i)
 {
     return lane / 4 + i / 2 % 2 * 8;

@@ -4,8 +4,8 @@
  *     grade LAB SUBMISSION [--json FILE] [--seed S] [--rubric FILE] [--patience SECONDS]
  *           [--arch A] [--cuda-home DIR] [--work DIR] [--rehearse]
  *
- * --seed makes the secrets known, --rubric takes another file than the lab's grade.tsv, --patience is the processor time for
- * each program that a test starts, --work keeps the folder that is worked in, --rehearse goes through
+ * --seed makes the secrets known; --rubric takes another file than the lab's grade.tsv; --patience is the processor time for
+ * each program that a test starts; --work keeps the folder that is worked in; --rehearse goes through
  * the measurement of speed where it means nothing, for no points.
  *
  * This process holds the seeds, the oracle and the clock, and links no code of a submission. Exit

@@ -8,8 +8,8 @@
 
 #include <stdint.h>
 
-/* A matrix with values from the secret. `spec` is a generator (its seed comes from the secret, and its
- * rows, its columns and the nonzeros of each row are permuted), "shape:N" (matrix/shapes.h,
+/* A matrix with values from the secret. `spec` is a generator: its seed comes from the secret, and its
+ * rows, its columns and the nonzeros of each row are permuted. Or it is "shape:N" (matrix/shapes.h,
  * permuted as well), or a name or file as the labs take them (the pattern as it is). Behind "pattern:" the
  * matrix has no values, for operations that take one without. The caller frees it. */
 enum status test_input_make(const char *spec, uint64_t secret, csr_matrix *A, error_text *error);

@@ -335,8 +335,8 @@ static bool is_right_on(const trial *t, int fill)
     return run_once(t) && compare(t, &c) && c.bad == 0;
 }
 
-/* A contender that makes NaN of NaN, wherever it is wrong, and is right on an output of zeros adds to
- * what it finds (or leaves out what is zero, if only empty rows are wrong). */
+/* Finds a contender that adds to what its output holds, or that leaves out zeros, if only empty rows are wrong. It makes
+ * NaN of NaN wherever it is wrong, and is right on an output of zeros. */
 static bool needs_zeros(const trial *t, const comparison *c)
 {
     return c->longest_bad > 0 && c->unwritten + c->not_finite == c->which_bad &&

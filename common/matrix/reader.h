@@ -52,8 +52,8 @@ void reader_own_file(const char *path, reader_files *files);
     }
 
 /* Reads and validates the matrix at `path`. A text file of 4 MB or more that parsed well is kept as
- * .csr in $XDG_CACHE_HOME/spmm-lab (default ~/.cache/spmm-lab) under a key made of its absolute
- * path, size and modification time, and comes from there next time; SPMM_NO_CACHE=1 turns that off,
+ * .csr in $XDG_CACHE_HOME/spmm-lab (default ~/.cache/spmm-lab), and comes from there next time. Its key is made of
+ * its absolute path, size and modification time. SPMM_NO_CACHE=1 turns that off,
  * and a cache that cannot be read or written is no error. Nothing is ever written beside the data.
  *
  * Files with values keep them as the nearest fp32 numbers; files without, and files whose values

@@ -3,7 +3,7 @@
  *
  * A stand-in has the graph's exact number of rows and nonzeros and its row lengths (to the width of
  * the bins that describe them); its columns follow a stated model. A kernel meets the same
- * imbalance and about the same locality as on the graph itself, but a time taken on a stand-in is
+ * imbalance and about the same locality as on the graph itself. But a time taken on a stand-in is
  * not a time on the graph, so whatever reports it says "stand-in".
  */
 #ifndef MATRIX_STANDIN_H

@@ -10,10 +10,9 @@
  * warps: in a turn, every warp makes a request of one line. A request of n lines takes n turns,
  * because an L1 looks up one line a cycle.
  *
- * Not in the model: time itself (a warp that waits for memory falls no further behind than one that
- * does not), registers (they may leave room for fewer blocks than assumed here, and spill),
- * requests of several SMs for one sector that are merged on their way to L2, translation of
- * addresses.
+ * Four things are not in the model. Time itself: a warp that waits for memory falls no further behind than one that
+ * does not. Registers: they may leave room for fewer blocks than assumed here, and spill.
+ * Requests of several SMs for one sector, which are merged on their way to L2. Translation of addresses.
  *
  * Against Nsight Compute on an H200, labs 1 to 5, arxiv, ddi, and stand-ins of collab, youtube and
  * yelp, N = 32 and 256: sectors that miss L1 within 2 %, but 11 % on ddi and 21 % in lab 1; DRAM
@@ -48,7 +47,7 @@ uint64_t hash(uint64_t line)
 
 /* ---- which lines are played ------------------------------------------------------------------ */
 
-/* Set sampling: what happens in one set of a cache does not depend on the others, so a launch too
+/* Set sampling: what happens in one set of a cache does not depend on the others. So a launch too
  * large to be played whole is played on the first 1/2^k of the sets of every cache, and what
  * happens there counts 2^k times. A set gets the lines of one range of hashes, so that in every
  * cache these are the lines with the smallest hashes. A launch begins with k = 0; k grows each time

@@ -24,9 +24,9 @@
  * stack a warp: a lane that ends hands its stack to the next one. The blocks of a cluster run on one OS
  * thread, too, as one large block with a barrier and dynamic shared memory for each.
  *
- * Counters, memcheck and racecheck are in common/profiler. In the traced twin of a program it
- * stands between the kernels and this backend (include/simt/trace.h), is told of launches, blocks
- * and device memory through `simt_observer`, and hears of every access from the compiler's
+ * Counters, memcheck and racecheck are in common/profiler. In the traced twin of a program they
+ * stand between the kernels and this backend (include/simt/trace.h). They are told of launches, blocks
+ * and device memory through `simt_observer`, and hear of every access from the compiler's
  * instrumentation of the kernels. The files here are the same in both programs.
  */
 #ifndef SIMT_SIMT_H

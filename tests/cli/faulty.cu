@@ -1,9 +1,12 @@
 /*
- * faulty.cu - the labs of a program for the command-line tests: lab 1 is right, lab 2 does what
- * $FAULT says: wrong, error, oom, skip, outside, far-outside or race (right results by luck, but for the
- * second, which ends the launch), shapes (right, with two launches of unlike grids and blocks), unseen-C, -filled, -B, -values or -columns (right, but these accesses are
- * kept from the instruments), waits (from N = 2 on, for somebody who writes to the pipe `gate`), or twin, lab 1 by its
- * own account; without it, it is right too.
+ * faulty.cu - the labs of a program for the command-line tests. Lab 1 is right, and so is lab 2 without $FAULT, which says:
+ *
+ *   wrong, error, oom, skip
+ *   outside, far-outside, race   right results by luck, but for the second, which ends the launch
+ *   shapes                       right, with two launches of unlike grids and blocks
+ *   unseen-C, -filled, -B, -values, -columns   right, but these accesses are kept from the instruments
+ *   waits                        from N = 2 on, for somebody who writes to the pipe `gate`
+ *   twin                         lab 1 by its own account
  */
 #include "device/cuda_try.h"
 #include "ops/spmm.h"

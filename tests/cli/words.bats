@@ -131,6 +131,17 @@ listed() {
     done
 }
 
+@test "a comment of C has sentences of 35 words at most; clauses, columns and code do not count" {
+    { printf '/* '; words 35; printf '.\n * '; words 20; printf ':\n * '; words 20; printf '. */\nint x;\n'; } >a.c
+    run -0 "$check" a.c
+    { printf '/*\n * '; words 20; printf '\n * '; words 16; printf '.\n */\n'; } >a.cu
+    listed a.cu 2 "36 words in a comment"
+    { printf 'int x; '; words 40; printf '\n    /* '; words 36; printf ' */\n'; words 40; } >a.h
+    listed a.h 2 "36 words in a comment"
+    { printf '/*\n *   '; words 40; printf '\n * a   '; words 40; printf '\n */\n'; } >a.c
+    run -0 "$check" a.c
+}
+
 @test "every file is read, and what is not a file or an option is said" {
     { words 36; echo .; } | tee docs/a.md >docs/b.md
     run -1 "$check" docs/a.md docs/b.md
