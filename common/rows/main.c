@@ -42,6 +42,8 @@ const command COMMANDS[] = {
      run_predictions, 2, 2, "summary"},
     {"plot", "[X=COLUMN] [Y=COLUMN] [term=svg] FILE...", "a picture, as a program for gnuplot",
      run_plot, 1, -1, "X Y who only N term to columns lines"},
+    {"curve", "[name=NAME] CURVE.csv", "how a network's loss falls, as numbers of a figure",
+     run_curve, 1, 1, "name"},
     {"traces", "[budget=MILLIONS] [folder=FOLDER] MEASURED.csv",
      "the cases that are traced on the CPU", run_traces, 1, 1, "budget folder"},
     {"counters", "CPU.tsv NCU.csv", "counts of the CPU backend beside ncu's", run_counters, 2, 2,

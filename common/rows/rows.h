@@ -214,5 +214,6 @@ enum status run_series(const request *q);
 enum status run_targets(const request *q);
 enum status run_plot(const request *q);
 enum status run_split(const request *q);
+enum status run_curve(const request *q);
 
 #endif

@@ -355,3 +355,22 @@ END_OF_EXPECTED
   second_kernel<3,4> l1tex__t_op_st.sum: expected 5, ncu 2
   not measured by ncu: smsp__n_op_red.sum" ]
 }
+
+@test "curve: the mean loss of 16 steps, the density where there is one, and how it ends" {
+    curve=$BATS_TEST_TMPDIR/curve.csv
+    {
+        echo step,loss,density,held_out
+        for step in $(seq 0 19); do echo "$step,$step,0.5,0.25"; done
+    } >"$curve"
+    run -0 "$ROWS_PROGRAM" curve name='two words' "$curve"
+    [ "${#lines[@]}" -eq 41 ]
+    [ "${lines[0]}" = $'point\tloss\ttwo\u00a0words\t0\t0.000000' ]
+    [ "${lines[15]}" = $'point\tloss\ttwo\u00a0words\t15\t7.500000' ]
+    [ "${lines[19]}" = $'point\tloss\ttwo\u00a0words\t19\t11.500000' ] # of 4 to 19
+    [ "${lines[39]}" = $'point\tdensity\ttwo\u00a0words\t19\t50.000' ]
+    [ "${lines[40]}" = $'point\tend\ttwo\u00a0words\t19\t25.0' ]
+    cut -d , -f 1,2,4 "$curve" >"$BATS_TEST_TMPDIR/plain.csv"
+    run -0 "$ROWS_PROGRAM" curve "$BATS_TEST_TMPDIR/plain.csv"
+    [ "${#lines[@]}" -eq 21 ]
+    refused 3 "no column step" curve "$h200/spmm.csv"
+}
