@@ -364,11 +364,11 @@ END_OF_EXPECTED
     } >"$curve"
     run -0 "$ROWS_PROGRAM" curve name='two words' "$curve"
     [ "${#lines[@]}" -eq 41 ]
-    [ "${lines[0]}" = $'point\tloss\ttwo\u00a0words\t0\t0.000000' ]
-    [ "${lines[15]}" = $'point\tloss\ttwo\u00a0words\t15\t7.500000' ]
-    [ "${lines[19]}" = $'point\tloss\ttwo\u00a0words\t19\t11.500000' ] # of 4 to 19
-    [ "${lines[39]}" = $'point\tdensity\ttwo\u00a0words\t19\t50.000' ]
-    [ "${lines[40]}" = $'point\tend\ttwo\u00a0words\t19\t25.0' ]
+    [ "${lines[0]}" = $'point\tloss\ttwo\302\240words\t0\t0.000000' ]
+    [ "${lines[15]}" = $'point\tloss\ttwo\302\240words\t15\t7.500000' ]
+    [ "${lines[19]}" = $'point\tloss\ttwo\302\240words\t19\t11.500000' ] # of 4 to 19
+    [ "${lines[39]}" = $'point\tdensity\ttwo\302\240words\t19\t50.000' ]
+    [ "${lines[40]}" = $'point\tend\ttwo\302\240words\t19\t25.0' ]
     cut -d , -f 1,2,4 "$curve" >"$BATS_TEST_TMPDIR/plain.csv"
     run -0 "$ROWS_PROGRAM" curve "$BATS_TEST_TMPDIR/plain.csv"
     [ "${#lines[@]}" -eq 21 ]
