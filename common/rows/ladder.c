@@ -151,12 +151,13 @@ static void print_all(ladder *l, const char *N)
 static void print_lab(ladder *l, const char *N, int lab)
 {
     const int before = step_before(l, lab);
+    const bool has_vendor = l->fp32.standard.key.count > 0; /* a softmax, for one, has none */
     fprintf(out, "\n%s = %s\n\n| graph |", width_name(l->operation), N);
     if (before) fprintf(out, " lab%d ms |", before);
     fprintf(out, " lab%d ms |", lab);
     if (before) fprintf(out, " lab%d over lab%d |", lab, before);
-    fprintf(out, " lab%d over cuSPARSE default |\n|---|---|---|%s\n", lab,
-            before ? "---|---|" : "");
+    if (has_vendor) fprintf(out, " lab%d over cuSPARSE default |", lab);
+    fprintf(out, "\n|---|---|%s%s\n", before ? "---|---|" : "", has_vendor ? "---|" : "");
     const char *key;
     names missing = {0};
     for (long i = 0; (key = next_graph(l, N, &i));) {
@@ -170,13 +171,16 @@ static void print_lab(ladder *l, const char *N, int lab)
             const double other = ms_of(&l->fp32.lab, of_lab(key, before));
             fprintf(out, " %s |", ratio(l, &l->before, other, own));
         }
-        fprintf(out, " %s |\n", ratio(l, &l->over_default, ms_of(&l->fp32.standard, key), own));
+        if (has_vendor)
+            fprintf(out, " %s |", ratio(l, &l->over_default, ms_of(&l->fp32.standard, key), own));
+        putc('\n', out);
     }
-    fputs("| geometric mean, how many ahead |", out);
-    if (before)
-        fprintf(out, " | | %s | %s |\n", end_cell(&l->before), end_cell(&l->over_default));
-    else
-        fprintf(out, " | %s |\n", end_cell(&l->over_default));
+    if (before || has_vendor) {
+        fprintf(out, "| geometric mean, how many ahead |%s |", before ? " |" : "");
+        if (before) fprintf(out, " %s |", end_cell(&l->before));
+        if (has_vendor) fprintf(out, " %s |", end_cell(&l->over_default));
+        putc('\n', out);
+    }
     if (missing.count) fprintf(out, "\nNot measured: %s.\n", names_sorted(&missing, ""));
 }
 

@@ -374,3 +374,10 @@ END_OF_EXPECTED
     [ "${#lines[@]}" -eq 21 ]
     refused 3 "no column step" curve "$h200/spmm.csv"
 }
+
+@test "a lab's table has a vendor's column where a vendor has the operation" {
+    run -0 "$ROWS_PROGRAM" ladder lab=34 "$h200/softmax.csv"
+    [[ $output == *$'| graph | lab34 ms |\n|---|---|\n'* && $output != *mean* && $output != *cuSPARSE* ]]
+    run -0 "$ROWS_PROGRAM" ladder lab=36 "$h200/attention.csv"
+    [[ $output == *$'lab36 over lab35 | lab36 over cuSPARSE default |\n|---|---|---|---|---|\n'*"| geometric mean, how many ahead | | | **"* ]]
+}
