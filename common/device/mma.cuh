@@ -140,6 +140,40 @@ __device__ __forceinline__ void split_tf32(float x, uint32_t &high, uint32_t &lo
     low = __float_as_uint(x - __uint_as_float(high & ~0x1fffu));
 }
 
+/* The number of an operand as EXACT products want it: in two parts; or high alone, rounded to tf32. */
+template <bool EXACT>
+__device__ __forceinline__ void parts_tf32(float x, uint32_t &high, uint32_t &low)
+{
+    if constexpr (EXACT) {
+        split_tf32(x, high, low);
+    } else {
+        high = to_tf32(x);
+        low = 0;
+    }
+}
+
+/* Adds a, in parts, times eight columns of fp32 numbers to sum; b: the lane's elements of these. EXACT: three products make
+ * one of fp32, the small ones first. Tensor cores cut their sums, so CUDA cores add up the threes. Else one product. */
+template <bool EXACT>
+__device__ __forceinline__ void mma_m16n8k8_parts(float (&sum)[4], const uint32_t (&a_high)[4],
+                                                  const uint32_t (&a_low)[4], const float (&b)[2])
+{
+    uint32_t high[2], low[2];
+    parts_tf32<EXACT>(b[0], high[0], low[0]);
+    parts_tf32<EXACT>(b[1], high[1], low[1]);
+    if constexpr (EXACT) {
+        float part[4] = {};
+        mma_m16n8k8_tf32(part, a_low, high, part);
+        mma_m16n8k8_tf32(part, a_high, low, part);
+        mma_m16n8k8_tf32(part, a_high, high, part);
+#pragma unroll
+        for (int e = 0; e < 4; e++)
+            sum[e] += part[e];
+    } else {
+        mma_m16n8k8_tf32(sum, a_high, high, sum);
+    }
+}
+
 /* ldmatrix loads 8 x 8 tiles of 16-bit elements. Lane 8i + r passes the address of row r of tile i:
  * 16 bytes, aligned to 16, in shared memory. Lane (g, t) receives, of each tile, row g, columns 2t
  * and 2t + 1: a quarter of A, or, with the rows of B's columns, b[0] or b[1]. The _trans forms

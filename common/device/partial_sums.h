@@ -1,6 +1,6 @@
 /*
  * partial_sums.h - memory for results that several blocks share: each leaves its sums, and the block that
- * comes last (last_block.cuh) adds them up.
+ * comes last adds them up (last_block.cuh; in order: partial_sums.cuh).
  */
 #ifndef DEVICE_PARTIAL_SUMS_H
 #define DEVICE_PARTIAL_SUMS_H
@@ -15,6 +15,7 @@ extern "C" {
 typedef struct partial_sums {
     float *d_sums;       /* in the kernel's own order */
     unsigned *d_arrived; /* blocks done, of each shared result; 0 between runs */
+    size_t bytes;        /* of both */
 } partial_sums;
 
 /* Allocates room for so many floats and counters, the counters at 0; without counters nothing. On error some of it may be

@@ -83,6 +83,45 @@ __device__ __forceinline__ void store_vector_streaming(T *p, const T (&x)[V])
     __stcs(reinterpret_cast<raw *>(p), r);
 }
 
+/* Four elements of a row that has N, from `column` on. V = 4: N is a multiple of four, and they move in one piece; V = 1: each
+ * moves by itself. What the row does not have is not stored. */
+template <int V, class T>
+__device__ __forceinline__ void store_in_row(T *row, const T (&x)[4], int column, int N)
+{
+    if (V == 4 && column < N) store_vector(row + column, x);
+#pragma unroll
+    for (int j = 0; V == 1 && j < 4; j++)
+        if (column + j < N) row[column + j] = x[j];
+}
+
+/* The same, loaded as by load_vector. For what the row does not have the last that it has is loaded. */
+template <int V, class T>
+__device__ __forceinline__ void load_from_row(T (&x)[4], const T *row, int column, int N)
+{
+    if constexpr (V == 4)
+        load_vector(x, row + min(column, N - V));
+    else
+#pragma unroll
+        for (int j = 0; j < 4; j++)
+            x[j] = __ldg(row + min(column + j, N - 1));
+}
+
+/* Adds them to x, from L2: another kernel or block may have written them meanwhile. */
+template <int V>
+__device__ __forceinline__ void add_from_row_l2(float (&x)[4], const float *row, int column, int N)
+{
+    if (V == 4 && column < N) {
+        float old[4];
+        load_vector_l2(old, row + column);
+#pragma unroll
+        for (int j = 0; j < 4; j++)
+            x[j] += old[j];
+    }
+#pragma unroll
+    for (int j = 0; V == 1 && j < 4; j++)
+        if (column + j < N) x[j] += __ldcg(row + column + j);
+}
+
 /* 16 bytes that another block writes or reads meanwhile: who finds the first four as they are written finds all so. (On
  * a GPU they come and go in one piece.) Nothing is said of other memory. */
 template <class T, int V> __device__ __forceinline__ void load_vector_relaxed(T (&x)[V], const T *p)

@@ -163,47 +163,29 @@ static cudaError_t fill(const lists *l, block_lut *t)
     return publish(t->first_segment, t->shares + 1, &t->d_first_segment);
 }
 
-static lists lists_of(const block_layout *layout, bool rows)
+cudaError_t block_lut_build(const block_layout *layout, bool rows, enum block_lut_rule rule,
+                            int longest, block_lut **lut)
 {
-    return (lists){.outs = rows ? layout->rows : layout->cols,
-                   .ptr = rows ? layout->row_ptr : layout->col_ptr,
-                   .block = rows ? layout->of_row : layout->of_col,
-                   .input = rows ? layout->col : layout->row,
-                   .whole = INT_MAX,
-                   .least = INT_MAX};
-}
-
-/* Makes the table of these lists, whose order it adds. */
-static cudaError_t build(lists *l, block_lut **lut)
-{
+    lists l = {.outs = rows ? layout->rows : layout->cols,
+               .ptr = rows ? layout->row_ptr : layout->col_ptr,
+               .block = rows ? layout->of_row : layout->of_col,
+               .input = rows ? layout->col : layout->row,
+               .whole = INT_MAX,
+               .least = INT_MAX};
     *lut = NULL;
+    if (rule == BLOCK_LUT_EVEN) l.longest = longest;
+    if (rule == BLOCK_LUT_OWN) choose_cuts(&l, l.outs, l.ptr);
+    if (rule == BLOCK_LUT_COLUMNS) choose_cuts(&l, layout->cols, layout->col_ptr);
     block_lut *t = calloc(1, sizeof *t);
     if (!t) return cudaErrorMemoryAllocation;
-    cudaError_t error = put_in_order(l);
-    if (error == cudaSuccess) error = fill(l, t);
-    free(l->order);
+    cudaError_t error = put_in_order(&l);
+    if (error == cudaSuccess) error = fill(&l, t);
+    free(l.order);
     if (error == cudaSuccess)
         *lut = t;
     else
         block_lut_free(t);
     return error;
-}
-
-cudaError_t block_lut_build(const block_layout *layout, bool rows, enum block_lut_rule rule,
-                            block_lut **lut)
-{
-    lists l = lists_of(layout, rows);
-    if (rule == BLOCK_LUT_OWN) choose_cuts(&l, l.outs, l.ptr);
-    if (rule == BLOCK_LUT_COLUMNS) choose_cuts(&l, layout->cols, layout->col_ptr);
-    return build(&l, lut);
-}
-
-cudaError_t block_lut_build_even(const block_layout *layout, bool rows, int longest,
-                                 block_lut **lut)
-{
-    lists l = lists_of(layout, rows);
-    l.longest = longest;
-    return build(&l, lut);
 }
 
 size_t block_lut_bytes(const block_lut *lut)

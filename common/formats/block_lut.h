@@ -28,9 +28,11 @@ extern "C" {
 
 enum { BLOCK_LUT_HEADER = 4 }; /* ints */
 
-/* Which outputs' lengths decide where lists are cut. The published rule looks at columns, in both passes: its layouts are
- * symmetric, so it makes no difference there. */
-enum block_lut_rule { BLOCK_LUT_UNCUT, BLOCK_LUT_OWN, BLOCK_LUT_COLUMNS };
+/* Where lists are cut. Evenly, into as few segments as have at most `longest` pairs; these differ by one at most, and
+ * outputs with longer segments come first: thread blocks start in this order, and short ones fill the gaps. Or by the
+ * published rule, on the lengths of the pass's own outputs, or of the columns in both passes. The published layouts are
+ * symmetric, so it makes no difference there. Or nowhere. */
+enum block_lut_rule { BLOCK_LUT_EVEN, BLOCK_LUT_OWN, BLOCK_LUT_COLUMNS, BLOCK_LUT_UNCUT };
 
 typedef struct block_lut {
     int segments;
@@ -45,15 +47,10 @@ typedef struct block_lut {
     int *d_part_start, *d_first_segment;
 } block_lut;
 
-/* Makes the table of the layout's columns (fprop), or rows (`rows`, bprop), by that rule. The caller frees *lut. On error
- * *lut is NULL and nothing is left allocated. */
+/* Makes the table of the layout's columns (fprop), or rows (`rows`, bprop), by that rule. longest: at least 1, for
+ * BLOCK_LUT_EVEN alone. The caller frees *lut. On error *lut is NULL and nothing is left allocated. */
 cudaError_t block_lut_build(const block_layout *layout, bool rows, enum block_lut_rule rule,
-                            block_lut **lut);
-
-/* The same with lists cut evenly into as few segments as have at most `longest` pairs (at least 1), which differ by one at
- * most. Outputs with longer segments come first: thread blocks start in this order, and short ones fill the gaps. */
-cudaError_t block_lut_build_even(const block_layout *layout, bool rows, int longest,
-                                 block_lut **lut);
+                            int longest, block_lut **lut);
 
 /* Bytes of the table on the device. */
 size_t block_lut_bytes(const block_lut *lut);

@@ -67,7 +67,7 @@ struct take_first_columns {
     }
 };
 
-cudaError_t row_order_make_by_column(const spmm_matrix *A, int **d_order)
+static cudaError_t make_by_first_column(const spmm_matrix *A, int **d_order)
 {
     const size_t bytes = ((size_t)A->rows + 1) * sizeof(int);
     int *d_key = NULL;
@@ -86,4 +86,12 @@ done:
     cudaFree(*d_order);
     *d_order = NULL;
     return error;
+}
+
+cudaError_t row_order_make_of(const spmm_matrix *A, enum row_order_kind kind, int **d_order)
+{
+    *d_order = NULL;
+    if (kind == ROWS_BY_LENGTH) return row_order_make(A, 0, d_order);
+    if (kind == ROWS_BY_FIRST_COLUMN) return make_by_first_column(A, d_order);
+    return cudaSuccess;
 }

@@ -19,9 +19,11 @@ cudaError_t row_order_by_length(const spmm_matrix *A, int window, int *d_order);
 /* The same in a new array, which the caller gives to cudaFree; NULL on error. */
 cudaError_t row_order_make(const spmm_matrix *A, int window, int **d_order);
 
-/* A new array, too: rows by the column of the first nonzero in each, rows of equal ones as they come and rows
- * without any last. */
-cudaError_t row_order_make_by_column(const spmm_matrix *A, int **d_order);
+enum row_order_kind { ROWS_AS_THEY_COME, ROWS_BY_LENGTH, ROWS_BY_FIRST_COLUMN };
+
+/* A new array, too: rows as they come, for which it is NULL; by length; or by the column of the first nonzero in each, rows of
+ * equal ones as they come and rows without any last. */
+cudaError_t row_order_make_of(const spmm_matrix *A, enum row_order_kind kind, int **d_order);
 
 #ifdef __cplusplus
 }

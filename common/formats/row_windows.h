@@ -91,6 +91,11 @@ cudaError_t row_windows_build(const device_csr *A, const int *d_row_order,
 /* Gives the format A's new values; its pattern is the one of the build. */
 cudaError_t row_windows_update_values(const device_csr *A, row_windows *windows);
 
+/* Adds the residual times B to what the windows have stored to C, and stores rows that have none in windows: enqueued on
+ * `stream`, behind the product of the windows. B and C: N columns, row-major, on the device. */
+cudaError_t row_windows_multiply_rest(const row_windows *windows, int N, const float *B, float *C,
+                                      cudaStream_t stream);
+
 /* Bytes of the format that a product reads: 64 a run, 16 an item and a shared window, the residual, and rows' numbers. */
 size_t row_windows_bytes(const row_windows *windows);
 

@@ -15,6 +15,7 @@
 #include "device/facts.h"
 #include "device/partial_sums.h"
 #include "formats/row_order.h"
+#include "ops/plan_state.cuh"
 #include "ops/spmm.h"
 
 #include <stdlib.h>
@@ -34,8 +35,6 @@ enum {
 
 enum { FP32, TF32 };
 static const char *const PRODUCTS_BY_NAME[] = {"fp32", "tf32"};
-
-enum { AS_THEY_COME, BY_LENGTH, BY_FIRST_COLUMN };
 
 enum { NO_ATOMICS, ONCE_AN_ITEM, AFTER_EVERY_GROUP, AFTER_EVERY_RUN };
 
@@ -71,52 +70,6 @@ static __global__ void __launch_bounds__(BLOCK, (EXACT ? 8 : 9) - 2 * Q)
     item_product<EXACT, Q, 4> own(p, item, slice);
     own.multiply_staged(staged[warp_id()]);
     own.finish();
-}
-
-/* The residual, after the other kernel: eight lanes a row and 32 columns; V columns a load. */
-template <int V>
-static __global__ void __launch_bounds__(BLOCK)
-    spmm_block_row_residual_kernel(const __grid_constant__ windows_product p, int row_blocks)
-{
-    constexpr int LANES = 8, K = 4 / V, IN_FLIGHT = 4;
-    const int i = (int)blockIdx.x % row_blocks * (BLOCK / LANES) + (int)threadIdx.x / LANES;
-    const int column0 = (int)blockIdx.x / row_blocks * BAND + (int)threadIdx.x % LANES * V;
-    if (i >= p.w.rest_rows) return;
-    const int marked = p.w.d_rest_row[i], row = marked & ~RESIDUAL_ADDS;
-    const int begin = p.w.d_rest_start[i], end = p.w.d_rest_start[i + 1];
-    float sum[K][V] = {};
-    float *const out = p.C + (size_t)row * p.N;
-#pragma unroll
-    for (int k = 0; k < K; k++)
-        if ((marked & RESIDUAL_ADDS) && column0 + k * LANES * V < p.N)
-            load_vector_plain(sum[k], out + column0 + k * LANES * V);
-    /* BEGIN STUDENT: add the row's nonzeros to its sums, IN_FLIGHT rows of B at once */
-    for (int first = begin; first < end; first += IN_FLIGHT) {
-        float b[IN_FLIGHT][K][V], value[IN_FLIGHT];
-#pragma unroll
-        for (int d = 0; d < IN_FLIGHT; d++) {
-            if (first + d >= end) continue;
-            const float *const from = p.B + (size_t)p.w.d_rest_column[first + d] * p.N;
-            value[d] = p.w.d_rest_value[first + d];
-#pragma unroll
-            for (int k = 0; k < K; k++)
-                load_vector(b[d][k], from + min(column0 + k * LANES * V, p.N - V));
-        }
-#pragma unroll
-        for (int d = 0; d < IN_FLIGHT; d++) {
-            if (first + d >= end) continue;
-#pragma unroll
-            for (int k = 0; k < K; k++)
-#pragma unroll
-                for (int v = 0; v < V; v++)
-                    sum[k][v] += value[d] * b[d][k][v];
-        }
-    }
-    /* END STUDENT */
-#pragma unroll
-    for (int k = 0; k < K; k++)
-        if (column0 + k * LANES * V < p.N)
-            store_vector_streaming(out + column0 + k * LANES * V, sum[k]);
 }
 
 using windows_kernel = void(windows_product);
@@ -165,9 +118,9 @@ static void release(spmm_plan *plan)
 /* Replaces settings that no kernel has. Loads of four columns want an N that is a multiple of four. */
 static void settle(const spmm_plan *plan, int *set)
 {
-    const bool scalar = plan->N % 4 != 0;
-    if (scalar || set[TUNE_ATOMICS] >= AFTER_EVERY_GROUP) set[TUNE_WIDTH] = BAND;
-    if (scalar || set[TUNE_ATOMICS] >= AFTER_EVERY_GROUP) set[TUNE_STAGED] = 0;
+    const bool scalar = plan->N % 4 != 0, flushes = set[TUNE_ATOMICS] >= AFTER_EVERY_GROUP;
+    if (scalar || flushes) set[TUNE_WIDTH] = BAND;
+    if (scalar || flushes) set[TUNE_STAGED] = 0;
     if (set[TUNE_STAGED]) { /* 48 KB of shared memory have room for two bands */
         set[TUNE_WIDTH] = std::min(set[TUNE_WIDTH], 2 * BAND);
         set[TUNE_DEPTH] = STAGES;
@@ -185,13 +138,10 @@ static cudaError_t prepare_state(spmm_plan *plan, windows_state *own)
                                      .longest = set[TUNE_LONGEST],
                                      .where = set[TUNE_HOST] ? ON_HOST : ON_DEVICE};
     int *d_order = NULL;
-    cudaError_t error = cudaSuccess;
-    const int order = plan->d_row_order ? AS_THEY_COME : set[TUNE_ORDER];
-    if (order == BY_LENGTH) error = row_order_make(&plan->A, 0, &d_order);
-    if (order == BY_FIRST_COLUMN) error = row_order_make_by_column(&plan->A, &d_order);
-    if (error == cudaSuccess)
-        error = row_windows_build(&plan->A, d_order ? d_order : plan->d_row_order, &shape,
-                                  &own->windows);
+    if (!plan->d_row_order)
+        CUDA_TRY(row_order_make_of(&plan->A, (row_order_kind)set[TUNE_ORDER], &d_order));
+    const cudaError_t error =
+        row_windows_build(&plan->A, d_order ? d_order : plan->d_row_order, &shape, &own->windows);
     cudaFree(d_order);
     CUDA_TRY(error);
     const size_t slices = (plan->N + set[TUNE_WIDTH] - 1) / set[TUNE_WIDTH];
@@ -204,11 +154,7 @@ static cudaError_t prepare_state(spmm_plan *plan, windows_state *own)
 static cudaError_t prepare(spmm_plan *plan)
 {
     settle(plan, plan->tuning);
-    plan->state = calloc(1, sizeof(windows_state));
-    if (!plan->state) return cudaErrorMemoryAllocation;
-    const cudaError_t error = prepare_state(plan, (windows_state *)plan->state);
-    if (error != cudaSuccess) release(plan);
-    return error;
+    return plan_state_make<windows_state>(plan, prepare_state, release);
 }
 
 static cudaError_t update_values(spmm_plan *plan)
@@ -237,14 +183,7 @@ static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStre
         kernel<<<p.item_blocks * slices, BLOCK, 0, stream>>>(p);
         CUDA_TRY(cudaGetLastError());
     }
-    if (w->rest_rows > 0) {
-        const int row_blocks = (w->rest_rows + BLOCK / 8 - 1) / (BLOCK / 8);
-        const int slices = (p.N + BAND - 1) / BAND;
-        auto *const kernel =
-            p.N % 4 ? spmm_block_row_residual_kernel<1> : spmm_block_row_residual_kernel<4>;
-        kernel<<<row_blocks * slices, BLOCK, 0, stream>>>(p, row_blocks);
-    }
-    return cudaGetLastError();
+    return row_windows_multiply_rest(w, p.N, B, C, stream);
 }
 
 static size_t format_bytes(const spmm_plan *plan)

@@ -16,13 +16,12 @@
 #define LAB22_PRODUCT_CUH
 
 #include "device/async_copy.cuh"
-#include "device/byte_offset.cuh"
 #include "device/last_block.cuh"
 #include "device/mma.cuh"
 #include "device/occupancy.cuh"
 #include "device/vec.cuh"
 #include "device/warp.cuh"
-#include "formats/row_windows.h"
+#include "formats/row_windows.cuh"
 
 #include <algorithm>
 
@@ -39,8 +38,8 @@ template <bool EXACT, int Q, int DEPTH>
 constexpr int BLOCKS_PER_SM = std::min(65536 / (BLOCK * REGISTERS<EXACT, Q, DEPTH>),
                                        THREADS_PER_SM / BLOCK);
 
-/* Staged: runs whose rows of B are on their way, so that a group of them has 32 nonzeros, one a lane. */
-constexpr int STAGES = 4;
+/* Staged: runs whose rows of B are on their way. */
+constexpr int STAGES = GROUP_RUNS;
 
 /* A warp's runs in shared memory. Piece p of row r lies where staged_piece says. */
 template <int Q> struct staged_rows {
@@ -65,47 +64,6 @@ struct windows_product {
     unsigned *d_arrived; /* [shared window][slice] */
 };
 
-/* A lane's two nonzeros of a run. */
-struct two_nonzeros {
-    float value[2];
-    uint32_t key[2];
-
-    __device__ __forceinline__ void load(const windows_product &p, int run)
-    {
-        const size_t at = (size_t)run * RUN + lane_id() % 4 * 2;
-        load_vector_streaming(value, p.w.d_value + at);
-        load_vector_streaming(key, p.w.d_key + at);
-    }
-};
-
-/* A lane's nonzero of STAGES runs, which have 32. */
-struct group_of_runs {
-    float value[1];
-    uint32_t key[1];
-
-    /* Loads the group that begins with `run` of the item's; lanes beyond its last keep what they have. */
-    __device__ __forceinline__ void load(const windows_product &p, const window_item &m, int run)
-    {
-        if (run + lane_id() / RUN >= m.runs) return;
-        const size_t at = (size_t)(m.first_run + run) * RUN + lane_id();
-        load_vector_streaming(value, p.w.d_value + at);
-        load_vector_streaming(key, p.w.d_key + at);
-    }
-
-    /* This lane's two nonzeros of run d of the group: columns t and t + 4 of the mma. */
-    __device__ __forceinline__ two_nonzeros of_run(int d) const
-    {
-        two_nonzeros x;
-#pragma unroll
-        for (int h = 0; h < 2; h++) {
-            const int from = d * RUN + h * 4 + lane_id() % 4;
-            x.value[h] = __shfl_sync(~0u, value[0], from);
-            x.key[h] = __shfl_sync(~0u, key[0], from);
-        }
-        return x;
-    }
-};
-
 /* The left operand of a run: 16 x 8 with one nonzero a column. Register 2 h + i is column t + 4 h, row g + 8 i. */
 template <bool EXACT> struct run_operand {
     uint32_t high[4], low[4]; /* low: EXACT alone */
@@ -115,11 +73,8 @@ template <bool EXACT> struct run_operand {
         const int g = lane_id() / 4;
 #pragma unroll
         for (int h = 0; h < 2; h++) {
-            uint32_t upper, lower = 0;
-            if constexpr (EXACT)
-                split_tf32(x.value[h], upper, lower);
-            else
-                upper = to_tf32(x.value[h]);
+            uint32_t upper, lower;
+            parts_tf32<EXACT>(x.value[h], upper, lower);
             const int row = x.key[h] % WINDOW_ROWS;
             /* BEGIN STUDENT: the nonzero stands in its own row, and zeros in the 15 others */
 #pragma unroll
@@ -131,29 +86,6 @@ template <bool EXACT> struct run_operand {
         }
     }
 };
-
-/* Adds operand a times eight columns of B to sum; x and y are this lane's elements of them. */
-template <bool EXACT>
-static __device__ __forceinline__ void multiply_add(float (&sum)[4], const run_operand<EXACT> &a,
-                                                    float x, float y)
-{
-    if constexpr (EXACT) {
-        /* The small products first. Tensor cores cut their sums: CUDA cores add up runs. */
-        float part[4] = {};
-        uint32_t high[2], low[2];
-        split_tf32(x, high[0], low[0]);
-        split_tf32(y, high[1], low[1]);
-        mma_m16n8k8_tf32(part, a.low, high, part);
-        mma_m16n8k8_tf32(part, a.high, low, part);
-        mma_m16n8k8_tf32(part, a.high, high, part);
-#pragma unroll
-        for (int e = 0; e < 4; e++)
-            sum[e] += part[e];
-    } else {
-        const uint32_t b[2] = {to_tf32(x), to_tf32(y)};
-        mma_m16n8k8_tf32(sum, a.high, b, sum);
-    }
-}
 
 /* The item of a warp, its columns, and its sums: element e of product j of band q. EXACT: three products of tf32 make one
  * of fp32. V: columns that one load takes, 4 or 1. */
@@ -177,12 +109,7 @@ template <bool EXACT, int Q, int V> struct item_product {
 #pragma unroll
         for (int q = 0; q < Q; q++) {
             const int column = column0 + q * BAND + piece * PRODUCTS;
-            if constexpr (V == PRODUCTS)
-                load_vector(b[q], row + min(column, p.N - V));
-            else
-#pragma unroll
-                for (int j = 0; j < PRODUCTS; j++)
-                    b[q][j] = __ldg(row + min(column + j, p.N - 1));
+            load_from_row<V>(b[q], row, column, p.N);
         }
     }
 
@@ -193,7 +120,7 @@ template <bool EXACT, int Q, int V> struct item_product {
         two_nonzeros next[DEPTH];
 #pragma unroll
         for (int d = 0; d < DEPTH; d++)
-            if (d < m.runs) next[d].load(p, m.first_run + d);
+            if (d < m.runs) next[d].load(p.w, m.first_run + d);
         for (int run = 0; run < m.runs; run += DEPTH) {
             two_nonzeros now[DEPTH];
             float b[DEPTH][2][Q][PRODUCTS];
@@ -206,7 +133,7 @@ template <bool EXACT, int Q, int V> struct item_product {
             }
 #pragma unroll
             for (int d = 0; d < DEPTH; d++)
-                if (run + DEPTH + d < m.runs) next[d].load(p, m.first_run + run + DEPTH + d);
+                if (run + DEPTH + d < m.runs) next[d].load(p.w, m.first_run + run + DEPTH + d);
 #pragma unroll
             for (int d = 0; d < DEPTH; d++) {
                 if (run + d >= m.runs) continue;
@@ -215,13 +142,11 @@ template <bool EXACT, int Q, int V> struct item_product {
                 for (int q = 0; q < Q; q++)
 #pragma unroll
                     for (int j = 0; j < PRODUCTS; j++)
-                        multiply_add<EXACT>(sum[q][j], a, b[d][0][q][j], b[d][1][q][j]);
+                        mma_m16n8k8_parts<EXACT>(sum[q][j], a.high, a.low,
+                                                 {b[d][0][q][j], b[d][1][q][j]});
             }
             if constexpr (FLUSH) {
-                for_each_four([](float *c, const float(&x)[4], int inside) {
-                    for (int j = 0; j < inside; j++)
-                        atomicAdd(c + j, x[j]);
-                });
+                add_atomically();
                 clear();
             }
         }
@@ -248,9 +173,9 @@ template <bool EXACT, int Q, int V> struct item_product {
     {
         const int t = lane_id() % 4, g = lane_id() / 4, piece = g / 2 + g % 2 * 4;
         group_of_runs now = {}, next = {}, after = {};
-        now.load(p, m, 0);
-        next.load(p, m, STAGES);
-        after.load(p, m, 2 * STAGES);
+        now.load(p.w, m, 0);
+        next.load(p.w, m, STAGES);
+        after.load(p.w, m, 2 * STAGES);
 #pragma unroll
         for (int d = 0; d < STAGES; d++) {
             if (d < m.runs) stage(staged, now, d);
@@ -277,11 +202,12 @@ template <bool EXACT, int Q, int V> struct item_product {
                 for (int q = 0; q < Q; q++)
 #pragma unroll
                     for (int j = 0; j < PRODUCTS; j++)
-                        multiply_add<EXACT>(sum[q][j], a, b[0][q][j], b[1][q][j]);
+                        mma_m16n8k8_parts<EXACT>(sum[q][j], a.high, a.low,
+                                                 {b[0][q][j], b[1][q][j]});
             }
             now = next;
             next = after;
-            after.load(p, m, run + 3 * STAGES);
+            after.load(p.w, m, run + 3 * STAGES);
         }
     }
 
@@ -324,16 +250,21 @@ template <bool EXACT, int Q, int V> struct item_product {
         });
     }
 
+    __device__ __forceinline__ void add_atomically() const
+    {
+        for_each_four([](float *c, const float(&x)[4], int inside) {
+            for (int j = 0; j < inside; j++)
+                atomicAdd(c + j, x[j]);
+        });
+    }
+
     /* Brings the sums to C: the item's alone, or with those of the window's other items. */
     __device__ __forceinline__ void finish() const
     {
         if (m.shared < 0)
             store();
         else if (p.atomics)
-            for_each_four([](float *c, const float(&x)[4], int inside) {
-                for (int j = 0; j < inside; j++)
-                    atomicAdd(c + j, x[j]);
-            });
+            add_atomically();
         else
             share();
     }

@@ -11,8 +11,11 @@
  */
 #include "product.cuh"
 
+#include "device/cuda_try.h"
 #include "device/facts.h"
+#include "formats/block_lut.h"
 #include "ops/bsmm.h"
+#include "ops/plan_state.cuh"
 
 #include <algorithm>
 #include <bit>
@@ -20,9 +23,6 @@
 #include <stdlib.h>
 
 enum { TUNE_SUM, TUNE_CUTS };
-
-/* Where lists are cut. */
-enum { CUTS_EVEN, CUTS_OWN, CUTS_COLUMNS };
 
 /* Pairs of a segment that are listed at a time. */
 constexpr int LISTED = 64;
@@ -74,7 +74,7 @@ static __global__ void __launch_bounds__(THREADS, 4) bsmm_block_lut_kernel(const
         __syncthreads();
         multiply_list(a, m.list, m.listed, m.warp[warp_id()].ring, own);
     }
-    float sum[S::QUADS][4];
+    float sum[S::QUADS][4] = {};
     add_warps(m.warp, own, sum);
     finish<S>(a, segment.z, segment.w, sum);
 }
@@ -85,8 +85,9 @@ typedef struct lut_state {
     block_lut *lut;
     partial_sums parts; /* SUM=parts */
     int *d_locks;       /* SUM=locks: locks, then counts */
-    int64_t slices;     /* of an output */
-    int slice_floats;   /* sums of all threads */
+    size_t lock_bytes;
+    int64_t slices;   /* of an output */
+    int slice_floats; /* sums of all threads */
     void (*kernel)(const product_of);
     int shared_bytes;
 } lut_state;
@@ -94,22 +95,10 @@ typedef struct lut_state {
 static void release(bsmm_plan *plan)
 {
     lut_state *s = (lut_state *)plan->state;
-    if (!s) return;
     block_lut_free(s->lut);
     partial_sums_free(&s->parts);
     cudaFree(s->d_locks);
     free(s);
-    plan->state = NULL;
-}
-
-static size_t locks_bytes(const lut_state *s)
-{
-    return (size_t)2 * s->lut->shares * s->slices * sizeof(int);
-}
-
-static size_t part_floats(const lut_state *s)
-{
-    return (size_t)s->lut->parts * s->slices * s->slice_floats;
 }
 
 template <class S> static void choose_kernel(int N, lut_state *s)
@@ -140,16 +129,6 @@ static void (*const CHOOSE[][2])(int N, lut_state *s) = {
     {choose_tokens<64, false>, choose_tokens<64, true>},
 };
 
-/* Lets the kernel have its shared memory, and as many thread blocks on a multiprocessor as that has room for. */
-static cudaError_t ask_for_shared(const lut_state *s)
-{
-    const void *kernel = (const void *)s->kernel;
-    CUDA_TRY(
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, s->shared_bytes));
-    return cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
-                                cudaSharedmemCarveoutMaxShared);
-}
-
 /* The most pairs of an even segment. Four thread blocks fit on a multiprocessor: three shares of all work for each, and
  * the fourth place is for whoever has the shorter ones. No less than four steps a warp. */
 static int longest_segment(const bsmm_plan *plan, const lut_state *s)
@@ -159,39 +138,34 @@ static int longest_segment(const bsmm_plan *plan, const lut_state *s)
     return std::max((int)std::min(even, blocks), 4 * WARPS * STEP / plan->block);
 }
 
-static cudaError_t build_table(const bsmm_plan *plan, lut_state *s)
-{
-    const int cuts = plan->tuning[TUNE_CUTS];
-    if (plan->tuning[TUNE_SUM] == SUM_UNCUT)
-        return block_lut_build(plan->layout, plan->transposed, BLOCK_LUT_UNCUT, &s->lut);
-    if (cuts == CUTS_EVEN)
-        return block_lut_build_even(plan->layout, plan->transposed, longest_segment(plan, s),
-                                    &s->lut);
-    return block_lut_build(plan->layout, plan->transposed,
-                           cuts == CUTS_OWN ? BLOCK_LUT_OWN : BLOCK_LUT_COLUMNS, &s->lut);
-}
-
 static cudaError_t fill(const bsmm_plan *plan, lut_state *s)
 {
     const int MOST_SLICES = 65535; /* of a grid's second dimension */
-    const int sum = plan->tuning[TUNE_SUM];
+    const int sum = plan->tuning[TUNE_SUM], cuts = plan->tuning[TUNE_CUTS];
+    const auto rule = (block_lut_rule)(sum == SUM_UNCUT ? BLOCK_LUT_UNCUT : cuts);
     CHOOSE[std::countr_zero((unsigned)plan->block / 8)][plan->transposed](plan->N, s);
     if (s->slices > MOST_SLICES) return cudaErrorNotSupported;
-    CUDA_TRY(build_table(plan, s));
-    CUDA_TRY(ask_for_shared(s));
+    CUDA_TRY(
+        block_lut_build(plan->layout, plan->transposed, rule, longest_segment(plan, s), &s->lut));
+    /* Shared memory of the kernel, and of as many thread blocks as a multiprocessor has room for. */
+    const void *kernel = (const void *)s->kernel;
+    CUDA_TRY(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, s->shared_bytes));
+    CUDA_TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                  cudaSharedmemCarveoutMaxShared));
+    const size_t places = (size_t)s->lut->shares * s->slices;
     if (sum == SUM_PARTS)
-        CUDA_TRY(partial_sums_make(part_floats(s), (size_t)s->lut->shares * s->slices, &s->parts));
-    return sum == SUM_LOCKS ? cudaMalloc((void **)&s->d_locks, locks_bytes(s) + 1) : cudaSuccess;
+        return partial_sums_make((size_t)s->lut->parts * s->slices * s->slice_floats, places,
+                                 &s->parts);
+    if (sum != SUM_LOCKS) return cudaSuccess;
+    s->lock_bytes = 2 * places * sizeof(int);
+    return cudaMalloc((void **)&s->d_locks, s->lock_bytes + 1);
 }
 
 static cudaError_t prepare(bsmm_plan *plan)
 {
-    if (plan->tuning[TUNE_SUM] == SUM_UNCUT) plan->tuning[TUNE_CUTS] = CUTS_EVEN;
-    plan->state = calloc(1, sizeof(lut_state));
-    if (!plan->state) return cudaErrorMemoryAllocation;
-    const cudaError_t error = fill(plan, (lut_state *)plan->state);
-    if (error != cudaSuccess) release(plan);
-    return error;
+    if (plan->tuning[TUNE_SUM] == SUM_UNCUT) plan->tuning[TUNE_CUTS] = BLOCK_LUT_EVEN;
+    return plan_state_make<lut_state>(plan, fill, release);
 }
 
 static cudaError_t run(const bsmm_plan *plan, const bsmm_inputs *in, void *out, cudaStream_t stream)
@@ -213,8 +187,7 @@ static cudaError_t run(const bsmm_plan *plan, const bsmm_inputs *in, void *out, 
         .count = s->d_locks + (size_t)s->lut->shares * s->slices,
     };
     if (s->lut->segments == 0) return cudaSuccess;
-    if (s->lut->shares > 0 && a.how == SUM_LOCKS)
-        CUDA_TRY(cudaMemsetAsync(s->d_locks, 0, locks_bytes(s), stream));
+    if (s->lock_bytes > 0) CUDA_TRY(cudaMemsetAsync(s->d_locks, 0, s->lock_bytes, stream));
     if (s->lut->shares > 0 && a.how == SUM_ATOMICS) /* whoever comes first finds zeros */
         CUDA_TRY(cudaMemsetAsync(
             out, 0, (size_t)bsmm_outs(plan) * plan->block * plan->N * sizeof(float), stream));
@@ -231,11 +204,7 @@ static size_t format_bytes(const bsmm_plan *plan)
 static size_t workspace_bytes(const bsmm_plan *plan)
 {
     const lut_state *s = (const lut_state *)plan->state;
-    const int how = plan->tuning[TUNE_SUM];
-    const size_t counters = (size_t)s->lut->shares * s->slices * sizeof(unsigned);
-    return block_lut_bytes(s->lut) + (how == SUM_PARTS   ? part_floats(s) * sizeof(float) + counters
-                                      : how == SUM_LOCKS ? locks_bytes(s)
-                                                         : 0);
+    return block_lut_bytes(s->lut) + s->parts.bytes + s->lock_bytes;
 }
 
 static const char *const SUMS[] = {"parts", "locks", "atomics", "uncut", NULL};
@@ -252,12 +221,11 @@ static bsmm_contender block_lut_lab = {
                            .initial = SUM_PARTS,
                            .names = SUMS},
                           {.name = "CUTS",
-                           .meaning = "where lists are cut: evenly, for the multiprocessors, or by "
-                                      "the published rule on the pass's own outputs, or on "
-                                      "columns",
-                           .values = {CUTS_EVEN, CUTS_OWN, CUTS_COLUMNS},
+                           .meaning = "where lists are cut: evenly, or by the published rule, "
+                                      "on the pass's own outputs or on columns",
+                           .values = {BLOCK_LUT_EVEN, BLOCK_LUT_OWN, BLOCK_LUT_COLUMNS},
                            .num_values = 3,
-                           .initial = CUTS_EVEN,
+                           .initial = BLOCK_LUT_EVEN,
                            .names = CUTS}}},
     .prepare = prepare,
     .run = run,

@@ -224,7 +224,7 @@ __device__ __forceinline__ void multiply_list(const product_of &a, const listed_
     }
 }
 
-/* The sums of all warps, in the warps' order: the same bits in every run. */
+/* Adds the sums of all warps, in the warps' order: the same bits in every run. */
 template <class S>
 __device__ __forceinline__ void add_warps(warp_memory<S> (&memory)[WARPS], const lane_sums<S> &own,
                                           float (&sum)[S::QUADS][4])
@@ -242,10 +242,7 @@ __device__ __forceinline__ void add_warps(warp_memory<S> (&memory)[WARPS], const
     __syncthreads();
 #pragma unroll
     for (int q = 0; q < S::QUADS; q++) {
-#pragma unroll
-        for (int j = 0; j < 4; j++)
-            sum[q][j] = 0;
-            /* BEGIN STUDENT: add up four tokens of the warps' sums */
+        /* BEGIN STUDENT: add up four tokens of the warps' sums */
 #pragma unroll
         for (int w = 0; w < WARPS; w++) {
             float x[4];

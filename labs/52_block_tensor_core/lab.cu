@@ -13,8 +13,7 @@
 
 #include "device/cuda_try.h"
 #include "device/facts.h"
-#include "device/last_block.cuh"
-#include "device/partial_sums.h"
+#include "device/partial_sums.cuh"
 #include "formats/block_walk.h"
 #include "ops/bsmm.h"
 
@@ -91,35 +90,13 @@ __device__ __forceinline__ void multiply_add(const H *X, const H *W, const half_
                     blocks.gate[i / 8] * part[m % (GATED ? T / 32 : 1)][i / 4][i % 4];
 }
 
-/* ---- the end ----------------------------------------------------------------------------------- */
-
-/* A thread's sums of a piece: four at a time, THREADS apart, so that a warp moves 512 bytes at once. */
-__device__ __forceinline__ float *part_of(const walk_of &a, int piece, int count, int i)
-{
-    const size_t tile = (size_t)blockIdx.y * gridDim.x + blockIdx.x;
-    return a.parts + (((tile * gridDim.z + piece) * count + i) * THREADS + threadIdx.x) * 4;
-}
-
 /* Leaves the sums of a piece; true in the thread block that comes last, whose sums are then those of all, in order. */
 template <int COUNT>
 __device__ __forceinline__ bool add_pieces(const walk_of &a, float (&sum)[COUNT][4])
 {
-#pragma unroll
-    for (int i = 0; i < COUNT; i++)
-        store_vector(part_of(a, blockIdx.z, COUNT, i), sum[i]);
-    if (!comes_last(a.arrived + blockIdx.y * gridDim.x + blockIdx.x, gridDim.z)) return false;
-        /* BEGIN STUDENT: all pieces, from the first to the last */
-#pragma unroll
-    for (int i = 0; i < COUNT; i++)
-        for (int piece = 0; piece < (int)gridDim.z; piece++) {
-            float x[4];
-            load_vector_l2(x, part_of(a, piece, COUNT, i));
-#pragma unroll
-            for (int j = 0; j < 4; j++)
-                sum[i][j] = piece == 0 ? x[j] : sum[i][j] + x[j];
-        }
-    /* END STUDENT */
-    return true;
+    const size_t tile = (size_t)blockIdx.y * gridDim.x + blockIdx.x;
+    const auto number = [tile](int piece) { return tile * gridDim.z + piece; };
+    return add_parts<THREADS>(a.parts, a.arrived + tile, blockIdx.z, 0, gridDim.z, number, sum);
 }
 
 /* A thread block: T tokens, FEATURES outputs, a piece of the group's list. */
@@ -177,20 +154,15 @@ static void release(bsmm_plan *plan)
     plan->state = NULL;
 }
 
-static size_t part_floats(const bsmm_plan *plan, const walk_state *s)
-{
-    const size_t tile = (size_t)plan->tuning[TUNE_TOKENS] * FEATURES;
-    return s->walk->pieces > 1 ? tile * s->tiles * s->walk->groups * s->walk->pieces : 0;
-}
-
 static cudaError_t fill(const bsmm_plan *plan, walk_state *s)
 {
     const int T = plan->tuning[TUNE_TOKENS];
     CUDA_TRY(block_walk_build(plan->layout, plan->transposed, FEATURES / plan->block,
                               plan->tuning[TUNE_PIECES], &s->walk));
     s->tiles = (plan->N + T - 1) / T;
+    const size_t tiles = (size_t)s->walk->groups * s->tiles, tile = (size_t)T * FEATURES;
     if (s->walk->pieces == 1) return cudaSuccess;
-    return partial_sums_make(part_floats(plan, s), (size_t)s->walk->groups * s->tiles, &s->parts);
+    return partial_sums_make(tile * tiles * s->walk->pieces, tiles, &s->parts);
 }
 
 static cudaError_t prepare(bsmm_plan *plan)
@@ -279,9 +251,7 @@ static size_t format_bytes(const bsmm_plan *plan)
 static size_t workspace_bytes(const bsmm_plan *plan)
 {
     const walk_state *s = (const walk_state *)plan->state;
-    const size_t counters = s->walk->pieces > 1 ? (size_t)s->walk->groups * s->tiles : 0;
-    return block_walk_bytes(s->walk) + part_floats(plan, s) * sizeof(float) +
-           counters * sizeof(unsigned);
+    return block_walk_bytes(s->walk) + s->parts.bytes;
 }
 
 static const char *unsuited(const problem *p)

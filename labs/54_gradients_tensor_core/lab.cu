@@ -13,9 +13,8 @@
 #include "device/cuda_try.h"
 #include "device/facts.h"
 #include "device/half.cuh"
-#include "device/last_block.cuh"
 #include "device/mma.cuh"
-#include "device/partial_sums.h"
+#include "device/partial_sums.cuh"
 #include "device/vec.cuh"
 #include "device/warp.cuh"
 #include "ops/bsmm_update.h"
@@ -171,30 +170,12 @@ __device__ __forceinline__ void multiply_add(const H *X, const H *dY, unsigned o
 
 /* ---- the end ----------------------------------------------------------------------------------- */
 
-/* A thread's sums of a piece: four at a time, THREADS apart, so that a warp moves 512 bytes at once. */
-__device__ __forceinline__ float *part_of(const gradient_of &a, int piece, int i)
-{
-    const size_t part = (size_t)blockIdx.x * gridDim.y + piece;
-    return a.parts + ((part * 16 + i) * THREADS + threadIdx.x) * 4;
-}
-
 /* Leaves the sums of a piece; true in the thread block that comes last, whose sums are then those of all, in order. */
 __device__ __forceinline__ bool add_pieces(const gradient_of &a, float (&sum)[16][4])
 {
-#pragma unroll
-    for (int i = 0; i < 16; i++)
-        store_vector(part_of(a, blockIdx.y, i), sum[i]);
-    if (!comes_last(a.arrived + blockIdx.x, gridDim.y)) return false;
-#pragma unroll
-    for (int i = 0; i < 16; i++)
-        for (int piece = 0; piece < (int)gridDim.y; piece++) {
-            float x[4];
-            load_vector_l2(x, part_of(a, piece, i));
-#pragma unroll
-            for (int j = 0; j < 4; j++)
-                sum[i][j] = piece == 0 ? x[j] : sum[i][j] + x[j];
-        }
-    return true;
+    const auto number = [](int piece) { return (size_t)blockIdx.x * gridDim.y + piece; };
+    return add_parts<THREADS>(a.parts, a.arrived + blockIdx.x, blockIdx.y, 0, gridDim.y, number,
+                              sum);
 }
 
 /* Stores factor * sum + beta * U for each block of the square, rounded once. The sums go through shared memory, so that a
@@ -297,11 +278,6 @@ static void release(bsmm_update_plan *plan)
     plan->state = NULL;
 }
 
-static size_t part_floats(const bsmm_update_plan *plan, const gradient_state *s)
-{
-    return (size_t)s->squares * plan->tuning[TUNE_PIECES] * SQUARE * SQUARE;
-}
-
 /* Fills place[blocks] and first[squares + 1]; returns the number of squares. In z-order the blocks of a square follow each
  * other: its side is a power of two. */
 static int find_squares(const block_layout *l, int side, int2 *place, int *first)
@@ -338,7 +314,8 @@ static cudaError_t fill(const bsmm_update_plan *plan, gradient_state *s)
     free(place);
     free(first);
     if (error != cudaSuccess || plan->tuning[TUNE_PIECES] == 1) return error;
-    return partial_sums_make(part_floats(plan, s), s->squares, &s->parts);
+    const size_t parts = (size_t)s->squares * plan->tuning[TUNE_PIECES];
+    return partial_sums_make(parts * SQUARE * SQUARE, s->squares, &s->parts);
 }
 
 static cudaError_t prepare(bsmm_update_plan *plan)
@@ -408,10 +385,8 @@ static cudaError_t run(const bsmm_update_plan *plan, const bsmm_update_inputs *i
 static size_t workspace_bytes(const bsmm_update_plan *plan)
 {
     const gradient_state *s = (const gradient_state *)plan->state;
-    const size_t lists =
-        (size_t)plan->layout->blocks * sizeof(int2) + ((size_t)s->squares + 1) * sizeof(int);
-    if (plan->tuning[TUNE_PIECES] == 1) return lists;
-    return lists + part_floats(plan, s) * sizeof(float) + (size_t)s->squares * sizeof(unsigned);
+    return (size_t)plan->layout->blocks * sizeof(int2) + ((size_t)s->squares + 1) * sizeof(int) +
+           s->parts.bytes;
 }
 
 static const char *unsuited(const problem *p)

@@ -105,7 +105,7 @@ static cudaError_t prepare(bsmm_plan *plan)
     mutant_state *s = (mutant_state *)calloc(1, sizeof *s);
     s->tiles = (plan->N + TILE - 1) / TILE;
     plan->state = s;
-    CUDA_TRY(block_lut_build(plan->layout, plan->transposed, BLOCK_LUT_OWN, &s->lut));
+    CUDA_TRY(block_lut_build(plan->layout, plan->transposed, BLOCK_LUT_OWN, 0, &s->lut));
     const size_t bytes = (size_t)2 * s->lut->shares * s->tiles * sizeof(int);
     CUDA_TRY(cudaMalloc((void **)&s->d_locks, bytes + 1));
     return cudaMemset(s->d_locks, 0, bytes);

@@ -237,7 +237,7 @@ static void recipes_that_there_are_not(void **state)
 static block_lut *table_of(const block_layout *l, bool rows, enum block_lut_rule rule)
 {
     block_lut *t;
-    assert_int_equal(block_lut_build(l, rows, rule, &t), cudaSuccess);
+    assert_int_equal(block_lut_build(l, rows, rule, 0, &t), cudaSuccess);
     return t;
 }
 
@@ -294,7 +294,7 @@ static void assert_even(const block_layout *l, bool rows, int longest)
     const int outs = rows ? l->rows : l->cols, *ptr = rows ? l->row_ptr : l->col_ptr;
     int *segments = calloc((size_t)outs + 1, sizeof *segments), before = longest;
     block_lut *t;
-    assert_int_equal(block_lut_build_even(l, rows, longest, &t), cudaSuccess);
+    assert_int_equal(block_lut_build(l, rows, BLOCK_LUT_EVEN, longest, &t), cudaSuccess);
     assert_table(l, rows, t);
     for (int s = 0; s < t->segments; s++) {
         const int *head = t->host + 4 * s, pairs = ptr[head[2] + 1] - ptr[head[2]];
@@ -317,7 +317,7 @@ static void assert_even(const block_layout *l, bool rows, int longest)
 static void assert_all_invariants(const block_layout *l)
 {
     for (int rows = 0; rows < 2; rows++)
-        for (int rule = BLOCK_LUT_UNCUT; rule <= BLOCK_LUT_COLUMNS; rule++)
+        for (int rule = BLOCK_LUT_OWN; rule <= BLOCK_LUT_UNCUT; rule++)
             assert_invariants(l, rows, (enum block_lut_rule)rule);
     for (int longest = 1; longest <= 64; longest = 2 * longest + 1) {
         assert_even(l, false, longest);
