@@ -14,6 +14,7 @@
 #include "device/cuda_try.h"
 #include "device/mma.cuh"
 #include "device/occupancy.cuh"
+#include "ops/plan_state.cuh"
 #include "ops/spmm.h"
 #include "splits.cuh"
 
@@ -186,11 +187,7 @@ static cudaError_t fill_state(spmm_plan *plan, bitmap_state *s)
 static cudaError_t prepare(spmm_plan *plan)
 {
     if (tca_bme_unsuited(plan->A.rows, plan->A.cols, plan->A.nnz)) return cudaErrorNotSupported;
-    plan->state = calloc(1, sizeof(bitmap_state));
-    if (!plan->state) return cudaErrorMemoryAllocation;
-    const cudaError_t error = fill_state(plan, (bitmap_state *)plan->state);
-    if (error != cudaSuccess) release(plan);
-    return error;
+    return plan_state_make<bitmap_state>(plan, fill_state, release);
 }
 
 /* A value's place depends on the bits before it, so the matrix is encoded anew. */

@@ -19,6 +19,7 @@
 #include "device/warp.cuh"
 #include "formats/b_tiles.cuh"
 #include "models/b_tiles.h"
+#include "ops/plan_state.cuh"
 #include "ops/spmm.h"
 
 #include <stdlib.h>
@@ -275,11 +276,7 @@ static cudaError_t prepare_state(const spmm_plan *plan, tiled_state *own)
 
 static cudaError_t prepare(spmm_plan *plan)
 {
-    plan->state = calloc(1, sizeof(tiled_state));
-    if (!plan->state) return cudaErrorMemoryAllocation;
-    const cudaError_t error = prepare_state(plan, (tiled_state *)plan->state);
-    if (error != cudaSuccess) release(plan);
-    return error;
+    return plan_state_make<tiled_state>(plan, prepare_state, release);
 }
 
 static cudaError_t update_values(spmm_plan *plan)

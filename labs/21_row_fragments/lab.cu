@@ -20,6 +20,7 @@
 #include "formats/row_order.h"
 #include "models/row_fragments.h"
 #include "models/whole_rows.h"
+#include "ops/plan_state.cuh"
 #include "ops/spmm.h"
 
 #include <stdlib.h>
@@ -306,11 +307,7 @@ template <class T> static cudaError_t prepare(spmm_plan *plan)
 {
     if (row_fragments_unsuited(plan->A.rows, plan->A.cols, plan->N, PRECISION_OF<T>))
         return cudaErrorNotSupported;
-    plan->state = calloc(1, sizeof(fragments_state));
-    if (!plan->state) return cudaErrorMemoryAllocation;
-    const cudaError_t error = prepare_state<T>(plan, (fragments_state *)plan->state);
-    if (error != cudaSuccess) release(plan);
-    return error;
+    return plan_state_make<fragments_state>(plan, prepare_state<T>, release);
 }
 
 static cudaError_t update_values(spmm_plan *plan)

@@ -11,6 +11,7 @@
  * Paper     H. Xia et al., Flash-LLM, VLDB 2023
  */
 #include "device/cuda_try.h"
+#include "ops/plan_state.cuh"
 #include "ops/spmm.h"
 #include "tile.cuh"
 
@@ -177,11 +178,7 @@ static cudaError_t fill_state(spmm_plan *plan, tiled_csl_state *s)
 static cudaError_t prepare(spmm_plan *plan)
 {
     if (tca_bme_unsuited(plan->A.rows, plan->A.cols, plan->A.nnz)) return cudaErrorNotSupported;
-    plan->state = calloc(1, sizeof(tiled_csl_state));
-    if (!plan->state) return cudaErrorMemoryAllocation;
-    const cudaError_t error = fill_state(plan, (tiled_csl_state *)plan->state);
-    if (error != cudaSuccess) release(plan);
-    return error;
+    return plan_state_make<tiled_csl_state>(plan, fill_state, release);
 }
 
 /* A value's word is found again by the bits before it, which are not kept: the matrix is encoded anew. */

@@ -17,6 +17,7 @@
 #include "device/split_sums.cuh"
 #include "device/warp.cuh"
 #include "formats/two_four.h"
+#include "ops/plan_state.cuh"
 #include "ops/spmm.h"
 #include "rest.cuh"
 
@@ -187,11 +188,7 @@ static cudaError_t fill_state(spmm_plan *plan, two_four_state *s)
 static cudaError_t prepare(spmm_plan *plan)
 {
     if (two_four_unsuited(plan->A.rows, plan->A.cols, plan->A.nnz)) return cudaErrorNotSupported;
-    plan->state = calloc(1, sizeof(two_four_state));
-    if (!plan->state) return cudaErrorMemoryAllocation;
-    const cudaError_t error = fill_state(plan, (two_four_state *)plan->state);
-    if (error != cudaSuccess) release(plan);
-    return error;
+    return plan_state_make<two_four_state>(plan, fill_state, release);
 }
 
 /* An element that becomes zero, or was, has another place, so the matrix is encoded anew. */

@@ -18,6 +18,7 @@
 #include "device/vec.cuh"
 #include "formats/column_tiles.cuh"
 #include "models/sddmm_tiles.h"
+#include "ops/plan_state.cuh"
 #include "ops/sddmm.h"
 
 #include <limits.h>
@@ -261,11 +262,7 @@ template <class T> static cudaError_t fill_state(sddmm_plan *plan, tiles_state *
 
 template <class T> static cudaError_t prepare(sddmm_plan *plan)
 {
-    plan->state = calloc(1, sizeof(tiles_state));
-    if (!plan->state) return cudaErrorMemoryAllocation;
-    const cudaError_t error = fill_state<T>(plan, (tiles_state *)plan->state);
-    if (error != cudaSuccess) release(plan);
-    return error;
+    return plan_state_make<tiles_state>(plan, fill_state<T>, release);
 }
 
 template <class T>

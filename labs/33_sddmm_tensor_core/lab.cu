@@ -18,6 +18,7 @@
 #include "device/vec.cuh"
 #include "formats/tile_nonzeros.cuh"
 #include "models/sddmm_tensor_core.h"
+#include "ops/plan_state.cuh"
 #include "ops/sddmm.h"
 
 #include <stdlib.h>
@@ -243,11 +244,7 @@ template <class T> static cudaError_t prepare(sddmm_plan *plan)
         return balanced ? sddmm_nest(plan, balanced, NULL) : cudaErrorNotSupported;
     }
     fit(plan->tuning, plan->K, VECTOR<T>);
-    plan->state = calloc(1, sizeof(tile_state));
-    if (!plan->state) return cudaErrorMemoryAllocation;
-    const cudaError_t error = fill_state<T>(plan, (tile_state *)plan->state);
-    if (error != cudaSuccess) release(plan);
-    return error;
+    return plan_state_make<tile_state>(plan, fill_state<T>, release);
 }
 
 template <class T>

@@ -18,6 +18,7 @@
 #include "device/vec.cuh"
 #include "device/warp.cuh"
 #include "ops/bsmm_update.h"
+#include "ops/plan_state.cuh"
 
 #include <stdlib.h>
 
@@ -308,12 +309,10 @@ typedef struct update_state {
 static void release(bsmm_update_plan *plan)
 {
     update_state *s = (update_state *)plan->state;
-    if (!s) return;
     cudaFree(s->d_place);
     partial_sums_free(&s->parts);
     cudaFree(s->d_locks);
     free(s);
-    plan->state = NULL;
 }
 
 /* Squares of a block: a warp's each. */
@@ -359,11 +358,7 @@ static cudaError_t fill(const bsmm_update_plan *plan, update_state *s)
 static cudaError_t prepare(bsmm_update_plan *plan)
 {
     if (plan->tuning[TUNE_SPLIT] == 1) plan->tuning[TUNE_SUM] = SUM_PARTS; /* nothing to add up */
-    plan->state = calloc(1, sizeof(update_state));
-    if (!plan->state) return cudaErrorMemoryAllocation;
-    const cudaError_t error = fill(plan, (update_state *)plan->state);
-    if (error != cudaSuccess) release(plan);
-    return error;
+    return plan_state_make<update_state>(plan, fill, release);
 }
 
 /* Enough warps to give each multiprocessor eight, as long as each has four steps. */
@@ -437,10 +432,9 @@ static cudaError_t run(const bsmm_update_plan *plan, const bsmm_update_inputs *i
 
 static size_t workspace_bytes(const bsmm_update_plan *plan)
 {
-    const size_t blocks = plan->layout->blocks, places = blocks * sizeof(int2);
-    if (plan->tuning[TUNE_SPLIT] == 1) return places;
-    if (plan->tuning[TUNE_SUM] == SUM_LOCKS) return places + locks_bytes(plan);
-    return places + part_floats(plan) * sizeof(float) + thread_blocks(plan) * sizeof(unsigned);
+    const update_state *s = (const update_state *)plan->state;
+    return (size_t)plan->layout->blocks * sizeof(int2) + s->parts.bytes +
+           (s->d_locks ? locks_bytes(plan) : 0);
 }
 
 static const char *const SUMS[] = {"parts", "locks", NULL};

@@ -16,6 +16,7 @@
 #include "device/partial_sums.cuh"
 #include "formats/block_walk.h"
 #include "ops/bsmm.h"
+#include "ops/plan_state.cuh"
 
 #include <stdlib.h>
 
@@ -147,11 +148,9 @@ typedef struct walk_state {
 static void release(bsmm_plan *plan)
 {
     walk_state *s = (walk_state *)plan->state;
-    if (!s) return;
     block_walk_free(s->walk);
     partial_sums_free(&s->parts);
     free(s);
-    plan->state = NULL;
 }
 
 static cudaError_t fill(const bsmm_plan *plan, walk_state *s)
@@ -171,11 +170,7 @@ static cudaError_t prepare(bsmm_plan *plan)
     if (plan->gated)
         plan->tuning[TUNE_TOKENS] = 64; /* sums of a block need registers of their own */
     if (plan->block < 16 || plan->N > MOST_TILES * 64) return cudaErrorNotSupported;
-    plan->state = calloc(1, sizeof(walk_state));
-    if (!plan->state) return cudaErrorMemoryAllocation;
-    const cudaError_t error = fill(plan, (walk_state *)plan->state);
-    if (error != cudaSuccess) release(plan);
-    return error;
+    return plan_state_make<walk_state>(plan, fill, release);
 }
 
 /* Tiles of 128 tokens where there are many; pieces until each multiprocessor has a thread block. */

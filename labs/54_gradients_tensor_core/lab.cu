@@ -18,6 +18,7 @@
 #include "device/vec.cuh"
 #include "device/warp.cuh"
 #include "ops/bsmm_update.h"
+#include "ops/plan_state.cuh"
 
 #include <stdlib.h>
 
@@ -270,12 +271,10 @@ typedef struct gradient_state {
 static void release(bsmm_update_plan *plan)
 {
     gradient_state *s = (gradient_state *)plan->state;
-    if (!s) return;
     cudaFree(s->d_place);
     cudaFree(s->d_first);
     partial_sums_free(&s->parts);
     free(s);
-    plan->state = NULL;
 }
 
 /* Fills place[blocks] and first[squares + 1]; returns the number of squares. In z-order the blocks of a square follow each
@@ -321,11 +320,7 @@ static cudaError_t fill(const bsmm_update_plan *plan, gradient_state *s)
 static cudaError_t prepare(bsmm_update_plan *plan)
 {
     if (plan->block < 16) return cudaErrorNotSupported;
-    plan->state = calloc(1, sizeof(gradient_state));
-    if (!plan->state) return cudaErrorMemoryAllocation;
-    const cudaError_t error = fill(plan, (gradient_state *)plan->state);
-    if (error != cudaSuccess) release(plan);
-    return error;
+    return plan_state_make<gradient_state>(plan, fill, release);
 }
 
 /* Pieces until each multiprocessor has two thread blocks, as long as a piece fills the ring. There are at most as many

@@ -19,6 +19,7 @@
 #include "device/vec.cuh"
 #include "device/warp.cuh"
 #include "ops/block_importance.h"
+#include "ops/plan_state.cuh"
 
 #include <stdlib.h>
 
@@ -323,12 +324,6 @@ static size_t tiles_of(const block_importance_plan *plan)
     return (size_t)up(plan->layout->rows, SIDE) * up(plan->layout->cols, SIDE);
 }
 
-static size_t part_floats(const block_importance_plan *plan)
-{
-    const int pieces = plan->tuning[TUNE_PIECES];
-    return pieces == 1 ? 0 : tiles_of(plan) * pieces * SIDE * SIDE;
-}
-
 static size_t reduced_bytes(const block_importance_plan *plan, int lines)
 {
     return (size_t)up(all_tokens(plan), TOKENS) * TOKENS * up(lines, SIDE) * SIDE *
@@ -338,12 +333,10 @@ static size_t reduced_bytes(const block_importance_plan *plan, int lines)
 static void release(block_importance_plan *plan)
 {
     importance_state *s = (importance_state *)plan->state;
-    if (!s) return;
     for (int i = 0; i < 2; i++)
         cudaFree(s->d_R[i]);
     partial_sums_free(&s->parts);
     free(s);
-    plan->state = NULL;
 }
 
 static cudaError_t fill(const block_importance_plan *plan, importance_state *s)
@@ -353,18 +346,15 @@ static cudaError_t fill(const block_importance_plan *plan, importance_state *s)
         CUDA_TRY(cudaMalloc(&s->d_R[i], bytes + 1));
         CUDA_TRY(cudaMemset(s->d_R[i], 0, bytes));
     }
-    const size_t floats = part_floats(plan);
-    return partial_sums_make(floats, floats ? tiles_of(plan) : 0, &s->parts);
+    const size_t tiles = tiles_of(plan), pieces = plan->tuning[TUNE_PIECES];
+    if (pieces == 1) return cudaSuccess;
+    return partial_sums_make(tiles * pieces * SIDE * SIDE, tiles, &s->parts);
 }
 
 static cudaError_t prepare(block_importance_plan *plan)
 {
     if (all_tokens(plan) > INT32_MAX - TOKENS) return cudaErrorNotSupported;
-    plan->state = calloc(1, sizeof(importance_state));
-    if (!plan->state) return cudaErrorMemoryAllocation;
-    const cudaError_t error = fill(plan, (importance_state *)plan->state);
-    if (error != cudaSuccess) release(plan);
-    return error;
+    return plan_state_make<importance_state>(plan, fill, release);
 }
 
 /* Pieces until each multiprocessor has two thread blocks, as long as a piece fills the ring twice. */
@@ -443,9 +433,9 @@ static cudaError_t run(const block_importance_plan *plan, const importance_input
 
 static size_t workspace_bytes(const block_importance_plan *plan)
 {
-    const size_t floats = part_floats(plan);
+    const importance_state *s = (const importance_state *)plan->state;
     return reduced_bytes(plan, plan->layout->rows) + reduced_bytes(plan, plan->layout->cols) +
-           floats * sizeof(float) + (floats ? tiles_of(plan) * sizeof(unsigned) : 0);
+           s->parts.bytes;
 }
 
 #define BLOCK_IMPORTANCE(title, kind, number, where, capability)                                 \
