@@ -7,7 +7,7 @@ LIB := $(OUT)/lib/libsparse_plan.a
 LIB_HEADERS := common/library/sparse_plan.h $(if $(filter simt,$(BACKEND)),$(wildcard common/simt/include/*))
 LIB_WHOLE := $(call object,$(wildcard common/library/*.c common/library/*.cu common/ops/*.c)) $(ALL_LAB_OBJECTS) \
              $(if $(filter simt,$(BACKEND)),$(call object,$(BACKEND_SOURCES)))
-LIB_PARTS := $(filter-out $(LIB_WHOLE),$(filter $(addprefix $(OUT)/common/,$(addsuffix /%,device exchange formats matrix models)),$(COMMON)))
+LIB_PARTS := $(filter-out $(LIB_WHOLE),$(filter $(OUT)/common/results/limits.c.o $(addprefix $(OUT)/common/,$(addsuffix /%,device exchange formats matrix models)),$(COMMON)))
 LIB_NAMES := sparse_* $(if $(filter simt,$(BACKEND)),cuda[A-Z]* cublas[A-Z]*)
 LIB_NEEDS := $(if $(filter simt,$(BACKEND)),-lgomp,-L$(CUDA_LIBDIR) -lcudart $(NCCL) -Wl$(comma)-rpath$(comma)$(CUDA_LIBDIR) -lgomp) -lstdc++ -lm -lpthread
 LIB_INCLUDES := -I$(OUT)/lib/include $(if $(filter cuda,$(BACKEND)),-I$(CUDA_HOME)/include)

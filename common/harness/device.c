@@ -2,7 +2,6 @@
 
 #include "device/cuda_try.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,14 +24,6 @@ static void driver_version(int cuda_version, char *text, size_t bytes)
     char line[24];
     if (f && fscanf(f, "%23s", line) == 1) snprintf(text, bytes, "%s", line);
     if (f) fclose(f);
-}
-
-void device_slug(const char *device, char *slug, size_t bytes)
-{
-    if (!strncmp(device, "NVIDIA ", 7)) device += 7;
-    snprintf(slug, bytes, "%s", device);
-    for (char *c = slug; *c; c++)
-        *c = isalnum((unsigned char)*c) ? (char)tolower((unsigned char)*c) : '_';
 }
 
 const char *device_backend(void)

@@ -22,9 +22,6 @@ typedef struct device_info {
     char driver[24], toolkit[24]; /* "580.65.06", "13.0"; "-" under simt */
 } device_info;
 
-/* "h200" for "NVIDIA H200": the name of a GPU as files and folders spell it. */
-void device_slug(const char *device, char *slug, size_t bytes);
-
 /* "cuda" or "simt": what this program was built for. */
 const char *device_backend(void);
 

@@ -2,6 +2,7 @@
  * main.c - the program of every lab: labN holds labs 1..N of one operation and runs them on
  * dataset -> problem -> prepare -> check -> time -> row -> report (session.c).
  */
+#include "device/facts.h"
 #include "harness/cells.h"
 #include "harness/chosen.h"
 #include "harness/device.h"

@@ -8,6 +8,7 @@
 #include "harness/workbench.h"
 #include "matrix/dataset.h"
 #include "matrix/files.h"
+#include "models/rates.h"
 #include "results/limits.h"
 #include "results/results.h"
 #include "results/row.h"
@@ -425,6 +426,7 @@ static enum status run_datasets(session *s, error_text *error)
     if (s->options->instruments) status = instruments_start(s->options, error);
     if (status != STATUS_OK) return status;
     s->have_limits = limits_load(s->device.name, &s->limits);
+    device_rates_get(); /* asked now, that no preparation is timed with it */
     find_older_rows(s);
     status = choose_entries(s, error);
     if (status == STATUS_OK)

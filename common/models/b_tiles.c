@@ -3,11 +3,12 @@
  *
  * Shared memory bounds what a nonzero takes: 128 bytes a slice, of 128 bytes a clock on each SM. The
  * constants are fitted to 91 products on an H200, pruned weights and ddi, and within 11 % of each
- * (labs/12_b_tiles/LOG.md).
+ * (labs/12_b_tiles/LOG.md). They follow this device's rates.
  */
 #include "models/b_tiles.h"
 
 #include "device/facts.h"
+#include "models/rates.h"
 #include "models/whole_rows.h"
 
 #include <math.h>
@@ -38,7 +39,10 @@ double b_tiles_estimate(const row_stats *stats, int N, b_tiles_shape *shape)
     const double slices = ceil((double)N / TILE_WIDTH),
                  tiles = fmax(1, ceil(stats->cols / tile_rows));
     const double segments = tiles * slices * fmax(1, stats->rows), blocks = tiles * slices;
-    const double join = tiles > 1 ? JOIN : 0;
+    const device_rates *here = device_rates_get();
+    const double join = tiles > 1 ? JOIN / here->clock : 0;
+    /* All multiprocessors fill what they have at once, from L2. */
+    const double wave = WAVE * here->sms * here->l1_bytes / here->l2;
     double least = INFINITY;
 
     /* Eight lanes a row need fewer shuffles, but a block of 512 threads three segments for each. */
@@ -46,12 +50,13 @@ double b_tiles_estimate(const row_stats *stats, int N, b_tiles_shape *shape)
     shape->threads = shape->row_lanes == 8 ? 512 : 768;
     shape->waves = 1;
     const double segment = shape->row_lanes == 8 ? SEGMENT_8 : SEGMENT_WARP;
-    const double work = NONZERO * (slices * stats->nnz + segment * segments);
+    const double nonzero = NONZERO / (here->sms * here->clock);
+    const double work = nonzero * (slices * stats->nnz + segment * segments);
     /* Whole chunks of rows may leave SMs of the last wave idle. */
     for (int waves = 1; waves <= MAX_WAVES; waves *= 2) {
         const double chunks = fmax(1, floor(waves * sms / blocks));
         const double real_waves = fmax(waves, ceil(blocks / sms));
-        const double time = LAUNCH + real_waves * WAVE + join +
+        const double time = LAUNCH + real_waves * wave + join +
                             work * real_waves * sms / fmin(chunks * blocks, segments);
         if (time >= least) continue;
         least = time;

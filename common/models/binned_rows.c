@@ -2,6 +2,7 @@
 
 #include "device/facts.h"
 #include "formats/binned_settings.h"
+#include "models/rates.h"
 #include "models/whole_rows.h"
 
 #include <math.h>
@@ -14,9 +15,10 @@ double length_bins_estimate(const row_stats *stats, int N)
     const double SERIAL = 64, STEP = 0.065, JOIN = 2, LONG_FROM = 4 * SERIAL;
     /* A slice has 32 columns, however few C has: ddi takes 32.3 us at N = 16, 33.2 at 32. */
     if (N < 32) N = 32;
-    const double time =
-        gather_estimate(stats, N, STEP * fmin(stats->max, SERIAL), N < 64 ? 5.4e6 : 6.2e6);
-    return time + (stats->max > LONG_FROM ? JOIN : 0);
+    const device_rates *here = device_rates_get();
+    const double rate = (N < 64 ? 5.4e6 : 6.2e6) * here->l2;
+    const double time = gather_estimate(stats, N, STEP * fmin(stats->max, SERIAL), rate);
+    return time + (stats->max > LONG_FROM ? JOIN / here->clock : 0);
 }
 
 bool rows_are_long(const row_stats *stats)

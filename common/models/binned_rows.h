@@ -2,8 +2,8 @@
  * binned_rows.h - settings and time of products with binned rows (formats/binned_rows.h; labs 11,
  * 13, 14).
  *
- * Thresholds and rates are fitted on an H200 (LOG.md of labs 11 and 13). How many SMs and warps
- * there are is asked of the device.
+ * Thresholds and rates are fitted on an H200 (LOG.md of labs 11 and 13), and rates follow this device's (rates.h).
+ * How many SMs and warps there are is asked of it.
  */
 #ifndef MODELS_BINNED_ROWS_H
 #define MODELS_BINNED_ROWS_H

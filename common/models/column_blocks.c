@@ -1,6 +1,7 @@
 #include "models/column_blocks.h"
 
 #include "models/gather_rate.h"
+#include "models/rates.h"
 
 #include <math.h>
 
@@ -26,9 +27,10 @@ static double from_l1_or_l2(double row, double rows)
 double column_blocks_estimate(const row_stats *stats, const locality *l,
                               const column_blocks_settings *s, int blocks)
 {
-    const double end = 5 + 0.05 * s->serial; /* a launch, and half a group's walk */
+    const double serial = s->serial / device_rates_get()->clock;
+    const double end = 5 + 0.05 * serial; /* a launch, and half a group's walk */
     /* The part of that which each further launch does not hide. */
-    const double next = 1.5 + 0.031 * s->serial;
+    const double next = 1.5 + 0.031 * serial;
     const double slices = ceil((double)s->N / s->width), row = s->width * 4.0;
     const double nnz = (double)stats->nnz, all_cols = (double)stats->cols;
     if (blocks == 0)

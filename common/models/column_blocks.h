@@ -17,8 +17,8 @@ typedef struct column_blocks_settings {
 } column_blocks_settings;
 
 /* Microseconds for `blocks` column blocks whose launches overlap; 0: whole rows in one launch. A
- * model of L1, L2 and memory, fitted to five graphs on an H200 (LOG.md of lab 14): the sizes of L1 and L2
- * are this device's, its rates are that one's. */
+ * model of L1, L2 and memory, fitted to five graphs on an H200 (LOG.md of lab 14): sizes and rates follow
+ * this device's (rates.h). */
 double column_blocks_estimate(const row_stats *stats, const locality *l,
                               const column_blocks_settings *s, int blocks);
 

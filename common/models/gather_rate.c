@@ -1,13 +1,16 @@
 #include "models/gather_rate.h"
 
-#include "device/facts.h"
-
 #include <math.h>
 
-/* Sizes of the device that the fits below were made on. */
-static const double H200_L2_BYTES = 62914560, H200_SM_SHARED_BYTES = 228 << 10;
+/* Turns gb_s of an H200 into bytes a microsecond of another device. Memory's part grows from 0 at the fastest of the table
+ * to 1 at the slowest. */
+static double of_device(double gb_s, double fastest, double slowest, const device_rates *here)
+{
+    const double from_memory = (fastest / gb_s - 1) / (fastest / slowest - 1);
+    return gb_s * 1e3 * (here->l2 + from_memory * (here->memory - here->l2));
+}
 
-double gather_rate_in(double row, double span, double l2_bytes)
+double gather_rate_in(double row, double span, const device_rates *here)
 {
     /* All rows alike: make limits on an H200, in two starts that differ by 0.3 % for lines. Of half
      * a line memory sends L2 more than was asked for. */
@@ -20,26 +23,22 @@ double gather_rate_in(double row, double span, double l2_bytes)
     /* Graphs' columns are not alike: rows of B miss L2 as if B were this much smaller. */
     const double IN_USE = 0.62;
     const double *const gb_s = row < LINE_BYTES ? HALVES_GB_S : LINES_GB_S;
-    const double mb = IN_USE * span * (H200_L2_BYTES / l2_bytes) / (1 << 20);
-    if (mb <= MB[0]) return gb_s[0] * 1e3;
+    const double mb = IN_USE * span / here->l2_bytes / (1 << 20);
+    double rate = mb <= MB[0] ? gb_s[0] : gb_s[COUNT - 1];
     for (int i = 1; i < COUNT; i++)
-        if (mb <= MB[i]) {
+        if (mb > MB[i - 1] && mb <= MB[i]) {
             const double part = log(mb / MB[i - 1]) / log(MB[i] / MB[i - 1]);
-            return (gb_s[i - 1] + part * (gb_s[i] - gb_s[i - 1])) * 1e3;
+            rate = gb_s[i - 1] + part * (gb_s[i] - gb_s[i - 1]);
         }
-    return gb_s[COUNT - 1] * 1e3;
+    return of_device(rate, gb_s[0], gb_s[COUNT - 1], here);
 }
 
-/* A device that does not answer is taken for an H200. */
 double gather_rate(double row, double span)
 {
-    const device_facts *device = device_facts_get();
-    return gather_rate_in(row, span,
-                          device->l2_bytes > 0 ? (double)device->l2_bytes : H200_L2_BYTES);
+    return gather_rate_in(row, span, device_rates_get());
 }
 
 double l1_like(double on_h200)
 {
-    const double bytes = device_facts_get()->sm_shared_bytes;
-    return bytes > 0 ? on_h200 * bytes / H200_SM_SHARED_BYTES : on_h200;
+    return on_h200 * device_rates_get()->l1_bytes;
 }

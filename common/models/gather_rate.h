@@ -4,15 +4,18 @@
 #ifndef MODELS_GATHER_RATE_H
 #define MODELS_GATHER_RATE_H
 
+#include "models/rates.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 enum { LINE_BYTES = 128 }; /* of L1 and L2 */
 
-/* Bytes a microsecond that L2 and memory deliver of rows of `row` bytes, gathered from `span` bytes, on a device whose L2
- * has `l2_bytes`. The rates were measured on an H200; the span at which they fall grows with L2. */
-double gather_rate_in(double row, double span, double l2_bytes);
+/* Bytes a microsecond that L2 and memory deliver of rows of `row` bytes, gathered from `span` bytes, on a device of these
+ * rates. Those of an H200 were measured. The span at which they fall grows with L2, and they follow the rates of L2 and
+ * memory. */
+double gather_rate_in(double row, double span, const device_rates *here);
 
 /* The same on this device. */
 double gather_rate(double row, double span);

@@ -2,7 +2,7 @@
  * models/row_fragments.c - the time that a chunk of each panel takes, and what begins, ends and joins blocks.
  *
  * Every SM works on blocks that go from chunk to chunk; the time of a chunk hardly depends on how many
- * of its elements are zero. Blocks come in waves, of two for each SM; in a last wave of no more than one
+ * of its elements are zero. It follows this device's clock (rates.h). Blocks come in waves, of two for each SM; in a last wave of no more than one
  * for each SM they go faster. All is fitted to pruned weights on an H200: in fp32 to sweeps of seven
  * matrices, in 16 bits within a fifth of the times of three quarters of the RNN problems, and too low where A is
  * larger than L2 (labs/21_row_fragments/LOG.md).
@@ -10,6 +10,7 @@
 #include "models/row_fragments.h"
 
 #include "device/facts.h"
+#include "models/rates.h"
 #include "models/whole_rows.h"
 
 #include <math.h>
@@ -54,6 +55,7 @@ double row_fragments_estimate(const row_stats *stats, int N, enum precision prec
     const bool is_fp32 = precision == PRECISION_FP32;
     const int chunk = is_fp32 ? CHUNK_WORDS : 2 * CHUNK_WORDS; /* columns */
     const double sms = device_facts_get()->sms;
+    const device_rates *here = device_rates_get();
     double least = INFINITY;
     *shape = (row_fragments_shape){.panel_rows = 16, .width = 32, .splits = 1};
     for (int i = 0; i < NUM_SHAPES; i++) {
@@ -67,9 +69,10 @@ double row_fragments_estimate(const row_stats *stats, int N, enum precision prec
             const double blocks = panels * splits;
             const double waves = floor(blocks / (2 * sms)), rest = blocks - waves * 2 * sms;
             const double last = rest > sms ? of_chunk.both : rest > 0 ? of_chunk.alone : 0;
-            const double join = splits > 1 ? JOIN + splits * bytes * BYTE : 0;
-            const double time =
-                LAUNCH + join + ceil(chunks / splits) * (waves * of_chunk.both + last);
+            const double join =
+                splits > 1 ? JOIN / here->clock + splits * bytes * (BYTE / here->l2) : 0;
+            const double chunk_us = (waves * of_chunk.both + last) / here->clock;
+            const double time = LAUNCH + join + ceil(chunks / splits) * chunk_us;
             if (time >= least) continue;
             least = time;
             *shape = (row_fragments_shape){panel_rows, width, splits};

@@ -24,8 +24,9 @@ static double segments_of(const row_stats *stats, int blocks)
  * their way if one of them begins a segment. */
 static double issue_time(const row_stats *stats, const sddmm_balanced_shape *shape, double segments)
 {
-    const double PER_US = 4 * 1755; /* four schedulers of an SM, 1.755 GHz */
-    const double LOADS = 8;         /* of a lane, on their way */
+    /* Four schedulers of an SM; an H200 was at 1.755 GHz. */
+    const double PER_US = 4 * 1755 * device_rates_get()->clock;
+    const double LOADS = 8; /* of a lane, on their way */
     const double warps = (double)stats->nnz * shape->lanes / 32;
     const double together = 32. / shape->lanes * LOADS / shape->pieces; /* nonzeros */
     const double begins = fmin(1, segments / fmax(1, (double)stats->nnz));
@@ -52,7 +53,8 @@ double sddmm_balanced_time(const row_stats *stats, const sddmm_balanced_shape *s
     const double segments = segments_of(stats, blocks);
     /* A row of Y for each nonzero, from a block of them; a row of X for each segment. */
     const double of_Y = nnz * fetch_time(row, (double)stats->cols / blocks);
-    const double of_X = segments * (row / gather_rate(row, row * stats->rows) + SEGMENT);
+    const double of_X =
+        segments * (row / gather_rate(row, row * stats->rows) + SEGMENT / device_rates_get()->l2);
     /* Columns and marks, and the result. */
     const double streamed = nnz * (4.25 + shape->element);
     const double gathered = of_Y + of_X + streamed / gather_rate(LINE_BYTES, streamed);

@@ -3,12 +3,13 @@
  *
  * Every tile costs the same, whatever is stored in it: its products, or the bytes of its rows of X and Y if they
  * take longer to come. Blocks stay on their SM, so that tiles come in waves. Constants are fitted by hand to sweeps of
- * ddi and of weights of 8192 x 2048 with 50 and 98 % zeros on an H200 (labs/33_sddmm_tensor_core/LOG.md).
+ * ddi and of weights of 8192 x 2048 with 50 and 98 % zeros on an H200 (labs/33_sddmm_tensor_core/LOG.md). They follow this device's rates.
  */
 #include "models/sddmm_tensor_core.h"
 
 #include "device/facts.h"
 #include "formats/tile_lists.h"
+#include "models/rates.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -55,6 +56,8 @@ double sddmm_tensor_core_estimate(const row_stats *stats, int K, enum precision 
     const double e = precision_format(precision)->bytes;
     const double features = ceil(K * e / 128) * 128 / e; /* whole steps */
     const double sms = device_facts_get()->sms, across = ceil(stats->cols / (double)TILE_COLS);
+    const device_rates *here = device_rates_get();
+    const double l2_bytes = L2_BYTES * here->l2 / here->sms, pick = PICK / here->clock;
     double least = INFINITY;
     *shape = SHAPES[0].shape;
     for (int i = 0; i < NUM_SHAPES; i++) {
@@ -65,14 +68,14 @@ double sddmm_tensor_core_estimate(const row_stats *stats, int K, enum precision 
                                                          : FP32_FLOPS;
         const double rows = SHAPES[i].shape.tile_rows, resident = SHAPES[i].resident;
         const double tiles = ceil(stats->rows / rows) * across;
-        const double of_tile = fmax(2 * rows * TILE_COLS * features / flops,
-                                    (rows + TILE_COLS) * features * e / L2_BYTES);
+        const double of_tile = fmax(2 * rows * TILE_COLS * features / (flops * here->tensor),
+                                    (rows + TILE_COLS) * features * e / l2_bytes);
         /* The last wave may leave an SM fewer blocks, which then go faster. */
         const double waves = floor(tiles / (sms * resident)), rest = tiles - waves * sms * resident;
         const double last = rest > 0 ? fmax(ALONE, ceil(rest / fmax(1, sms))) : 0;
         const double of_sm = waves * resident + last;
-        const double time = LAUNCH + of_sm * (of_tile + rows * TILE_COLS * PICK) +
-                            (2 + e) * stats->nnz / RESULT_BYTES;
+        const double time = LAUNCH + of_sm * (of_tile + rows * TILE_COLS * pick) +
+                            (2 + e) * stats->nnz / (RESULT_BYTES * here->memory);
         if (!(time < least)) continue;
         least = time;
         *shape = SHAPES[i].shape;

@@ -3,12 +3,13 @@
  *
  * Shared memory bounds a nonzero: a row of a slice, of 128 bytes a clock on each SM. The constants are fitted by hand
  * to ddi on an H200, K = 32 to 256, and two pruned weights (labs/32_sddmm_tiles/LOG.md): of ten products eight are
- * within a tenth.
+ * within a tenth. They follow this device's rates.
  */
 #include "models/sddmm_tiles.h"
 
 #include "device/facts.h"
 #include "formats/column_tiles.h"
+#include "models/rates.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -50,7 +51,9 @@ double sddmm_tiles_estimate(const row_stats *stats, int K, enum precision precis
     const double widened = precision == PRECISION_FP32 ? 1 : NARROW_BYTES;
     const double tiles = fmax(1, ceil((double)stats->cols / most));
     const double rows_read = stats->nnz + SEGMENT * tiles * stats->rows;
-    const double work = rows_read * row_bytes * widened / SHARED_BYTES / sms;
-    const double fill = FILL + stats->cols / tiles * row_bytes / FILL_BYTES;
+    const device_rates *here = device_rates_get();
+    const double work = rows_read * row_bytes * widened / (SHARED_BYTES * here->clock) / sms;
+    const double fill_bytes = FILL_BYTES * here->l2 / here->sms;
+    const double fill = FILL / here->clock + stats->cols / tiles * row_bytes / fill_bytes;
     return LAUNCH + slices * (fill + work);
 }

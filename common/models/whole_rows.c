@@ -1,6 +1,7 @@
 #include "models/whole_rows.h"
 
 #include "device/facts.h"
+#include "models/rates.h"
 
 #include <math.h>
 
@@ -13,6 +14,7 @@ double gather_estimate(const row_stats *stats, int N, double longest, double rat
     const double LAUNCH = 4.2;
     const double ROW = 4; /* to begin a row and to store its sums, in nonzeros */
     const double all = 2.0 * N * (stats->nnz + ROW * stats->rows) / rate;
+    longest /= device_rates_get()->clock;
     return LAUNCH + cbrt(longest * longest * longest + all * all * all);
 }
 
@@ -30,12 +32,14 @@ static double roma_rate(const row_stats *stats, int N)
     const double WARP_COLUMNS = 256, MOST = 10e6, LEAST = 4.5e6;
     const double DOUBLED = 1e6; /* lost when twice as many rows of B are in use */
     const double IN_L1 = 512;   /* rows of B that cost nothing */
-    if (N < 64) return 6.3e6;
+    const device_rates *here = device_rates_get();
+    if (N < 64) return 6.3e6 * here->l2;
+    const double l1 = here->sms * here->clock, held = IN_L1 * here->l1_bytes;
     const double slices =
         fmin(ceil(N / WARP_COLUMNS), (double)roma_resident_rows() / fmax(1, stats->rows));
     const double in_use = slices * stats->cols;
-    if (slices <= 1 || in_use <= IN_L1) return MOST;
-    return fmax(LEAST, MOST - DOUBLED * log2(in_use / IN_L1));
+    if (slices <= 1 || in_use <= held) return MOST * l1;
+    return fmax(LEAST * here->l2, (MOST - DOUBLED * log2(in_use / held)) * l1);
 }
 
 bool rows_are_alike(const row_stats *stats)
@@ -59,8 +63,9 @@ double roma_estimate(const row_stats *stats, int N)
 double subwarp_estimate(const row_stats *stats, int N)
 {
     /* A narrow product is not modelled: with this many rows subwarps were ahead in 17 of 21
-     * measured ones. */
-    const int MANY_ROWS = 6144;
+     * measured ones, on the multiprocessors of an H200. */
+    const device_rates *here = device_rates_get();
+    const double MANY_ROWS = 6144 * here->sms;
     if (!rows_are_dense(stats)) return INFINITY;
     if (N < 64) return stats->rows >= MANY_ROWS ? roma_estimate(stats, N) : INFINITY;
     /* Lab 7 gives a lane fewer columns where there are fewer warps than six an SM. */
@@ -68,7 +73,7 @@ double subwarp_estimate(const row_stats *stats, int N)
     const double wanted = 32 * WARPS_OF_SM * fmax(1, device_facts_get()->sms);
     const double columns = fmin(8, fmax(1, (double)stats->rows * N / wanted));
     const double step = SUBWARP_STEP + DOUBLING * floor(log2(columns));
-    return gather_estimate(stats, N, step * stats->max, RATE);
+    return gather_estimate(stats, N, step * stats->max, RATE * here->l2);
 }
 
 double swizzled_estimate(const row_stats *stats, int N)
@@ -85,5 +90,5 @@ double mixed_estimate(const row_stats *stats, int N)
 {
     /* Fitted to nine pruned weights at two widths: within a fifth of each. */
     const double LAUNCH = 7.5, RATE = 12e6;
-    return LAUNCH + 2.0 * stats->nnz * N / RATE;
+    return LAUNCH + 2.0 * stats->nnz * N / (RATE * device_rates_get()->l2);
 }

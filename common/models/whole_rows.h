@@ -2,8 +2,8 @@
  * whole_rows.h - the time of kernels that gather rows of B for whole rows of A: labs 6 and 7. The
  * bins of lab 11 have the bound in common with them.
  *
- * Rates and steps are fitted on an H200, to pruned weights of like rows (LOG.md of labs 10 and 11).
- * How many SMs and warps there are is asked of the device.
+ * Rates and steps are fitted on an H200, to pruned weights of like rows (LOG.md of labs 10 and 11), and follow this
+ * device's (rates.h). How many SMs and warps there are is asked of it.
  */
 #ifndef MODELS_WHOLE_ROWS_H
 #define MODELS_WHOLE_ROWS_H
@@ -14,8 +14,8 @@
 extern "C" {
 #endif
 
-/* Microseconds for a launch and the longer of two things: the longest row, which is walked in
- * `longest` microseconds, and all rows, at `rate` flops a microsecond. Where both take equally long
+/* Microseconds for a launch and the longer of two things: the longest row, which an H200 walks in
+ * `longest` microseconds, and all rows, at this device's `rate` of flops a microsecond. Where both take equally long
  * it is a quarter more. */
 double gather_estimate(const row_stats *stats, int N, double longest, double rate);
 

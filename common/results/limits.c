@@ -1,6 +1,6 @@
 #include "results/limits.h"
 
-#include "harness/device.h"
+#include "device/facts.h"
 #include "matrix/dataset.h"
 #include "matrix/files.h"
 
