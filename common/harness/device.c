@@ -1,6 +1,9 @@
 #include "harness/device.h"
 
 #include "device/cuda_try.h"
+#ifndef BACKEND_CUDA
+#include "simt/host_calls.h"
+#endif
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,6 +49,15 @@ const char *device_work_left(cudaStream_t stream)
     if (left == cudaStreamLegacy)
         return "left work on the default stream, for which `stream` does not wait";
     return left ? "left work on another stream, for which `stream` does not wait" : NULL;
+#endif
+}
+
+long device_host_calls(void)
+{
+#ifdef BACKEND_CUDA
+    return 0;
+#else
+    return simt_host_calls();
 #endif
 }
 

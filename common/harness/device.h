@@ -36,6 +36,10 @@ bool device_keeps_time(void);
  * a stream for which `stream` does not wait. NULL: nothing, or a GPU, which does not tell. */
 const char *device_work_left(cudaStream_t stream);
 
+/* Calls of the runtime so far that are neither launches nor work for a stream (simt/host_calls.h). Always 0 on a GPU, which
+ * does not tell. */
+long device_host_calls(void);
+
 /* An array in device memory between two guard zones. Guards and fresh contents are bytes 0xFF: as
  * floats NaN, so that a read outside the array spoils the result and a write shows in the guard. */
 typedef struct guarded_array {

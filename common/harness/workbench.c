@@ -274,7 +274,9 @@ static bool run_once(const trial *t)
     if (e == cudaSuccess) e = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
     if (e != cudaSuccess) return device_ok(t, e, "making a stream");
     e = distribute(t, d_outputs);
+    const long calls = device_host_calls();
     if (e == cudaSuccess) e = t->op->run(t->instance, d_outputs, stream);
+    t->out->host_calls = device_host_calls() - calls;
     if (e == cudaSuccess) e = cudaGetLastError();
     const char *left = device_work_left(stream);
     if (e == cudaSuccess) e = exchange_wait(stream);
@@ -418,6 +420,7 @@ static bool renew_values(trial *t, const contender *c, const int *tuning)
     if (e != cudaErrorNotSupported) return device_ok(t, e, "update_values");
     t->op->release(t->instance);
     t->instance = NULL;
+    t->out->prepared_anew = true;
     memcpy(t->out->tuning, tuning, contender_num_tunables(c) * sizeof *tuning);
     return device_ok(t, prepare_once(t, c, &ms), "prepare with other values");
 }

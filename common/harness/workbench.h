@@ -41,6 +41,8 @@ typedef struct outcome {
     const char *untimed;      /* the contender's */
     comparison comparison;    /* the comparison that decided; elements == 0 if none was made */
     inspection *inspection;   /* what instruments say, the caller's to free; NULL without them */
+    long host_calls;          /* of the last checked run, beside launches: device_host_calls */
+    bool prepared_anew;       /* for new values, where update_values could not */
     bool unwritten; /* wrong, of a lab before the own one that still has its TODO: SKIPPED */
 } outcome;
 

@@ -1,8 +1,28 @@
 /*
  * device.cc - the devices there are, one unless SIMT_DEVICES says otherwise, and how they present themselves: with the
- * limits of compute capability 9.0, so that host code takes the same decisions as for such a GPU.
+ * limits of compute capability 9.0, or of SIMT_CAPABILITY, so that host code takes the same decisions as for such a GPU.
  */
 #include "simt/simt.h"
+
+/* CUDA C++ Programming Guide, technical specifications per compute capability. */
+const capability_limits &simt_limits(void)
+{
+    static const capability_limits turing = {64 << 10, 64 << 10, 1024},
+                                   a100 = {163 << 10, 164 << 10, 2048},
+                                   small = {99 << 10, 100 << 10, 1536}, /* 8.6, 8.9, 12.0 */
+        large = {SHARED_OPTIN_BYTES, 228 << 10, 2048};                  /* 9.0, 10.0 */
+    const int c = simt_settings.capability;
+    return c < 80 ? turing : c == 80 ? a100 : c < 90 || c >= 120 ? small : large;
+}
+
+void simt_need_capability(int least, const void *site, const char *what)
+{
+    const int here = simt_settings.capability;
+    if (here < least)
+        simt_fail(cudaErrorLaunchFailure, site,
+                  "%s needs compute capability %d.%d, and this device has %d.%d", what, least / 10,
+                  least % 10, here / 10, here % 10);
+}
 
 static thread_local int current; /* the device of this host thread */
 
@@ -19,8 +39,8 @@ static const struct cudaDeviceProp &properties(void)
         size_t available;
         simt_host_memory(&available, &q.totalGlobalMem);
         q.sharedMemPerBlock = SHARED_DEFAULT_BYTES;
-        q.sharedMemPerBlockOptin = SHARED_OPTIN_BYTES;
-        q.sharedMemPerMultiprocessor = 228 << 10;
+        q.sharedMemPerBlockOptin = simt_limits().shared_optin_bytes;
+        q.sharedMemPerMultiprocessor = simt_limits().sm_shared_bytes;
         q.reservedSharedMemPerBlock = 1 << 10;
         q.regsPerBlock = q.regsPerMultiprocessor = 65536;
         q.warpSize = WARP_LANES;
@@ -31,12 +51,13 @@ static const struct cudaDeviceProp &properties(void)
         q.maxGridSize[0] = 0x7fffffff;
         q.maxGridSize[1] = q.maxGridSize[2] = 65535;
         q.totalConstMem = 64 << 10;
-        q.major = 9;
+        q.major = simt_settings.capability / 10;
+        q.minor = simt_settings.capability % 10;
         q.multiProcessorCount = MULTIPROCESSORS;
         q.canMapHostMemory = q.unifiedAddressing = q.integrated = 1;
         q.asyncEngineCount = 1;
         q.l2CacheSize = 60 << 20;
-        q.maxThreadsPerMultiProcessor = 2048;
+        q.maxThreadsPerMultiProcessor = simt_limits().sm_threads;
         q.maxBlocksPerMultiProcessor = 32;
         return q;
     }();
@@ -66,6 +87,7 @@ cudaError_t cudaGetDevice(int *device)
 
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *result, int device)
 {
+    simt_count_host_call();
     if (!is_device(device)) return simt_error(cudaErrorInvalidDevice);
     *result = properties();
     return cudaSuccess;
@@ -73,6 +95,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *result, int device)
 
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device)
 {
+    simt_count_host_call();
     if (!is_device(device)) return simt_error(cudaErrorInvalidDevice);
     const struct cudaDeviceProp &p = properties();
     switch (attribute) {

@@ -45,6 +45,7 @@ __attribute__((constructor)) static void read_settings(void)
     simt_settings.timeout_chosen = timeout >= 0;
     simt_settings.timeout = timeout >= 0 ? timeout : 60;
     simt_settings.devices = max(whole_number("SIMT_DEVICES", 1, 64), 1);
+    simt_settings.capability = whole_number("SIMT_CAPABILITY", 90, 999);
     const char *order = getenv("SIMT_ORDER");
     simt_settings.reverse = order && strcmp(order, "reverse") == 0;
     if (order && *order && !simt_settings.reverse && strcmp(order, "forward") != 0)
@@ -147,6 +148,7 @@ static cudaError_t check_launch(const simt_launch_config *c)
     if (c->dynamic_shared_bytes > simt_dynamic_limit(c->kernel)) return cudaErrorInvalidValue;
     if (c->cluster > 1) {
         /* Static shared memory is the OS thread's, and blocks of a cluster share that. */
+        if (simt_settings.capability < 90) return cudaErrorNotSupported;
         if (c->cluster > MAX_CLUSTER || g.x % c->cluster) return cudaErrorInvalidConfiguration;
         if (threads % WARP_LANES || threads * c->cluster > MAX_THREADS || static_bytes)
             return cudaErrorNotSupported;

@@ -128,6 +128,7 @@ static bool is_waited_for(const worker *self, const mbarrier_board *board, const
 
 void simt_mbarrier_init_at(void *barrier, unsigned arrivals, const void *site)
 {
+    simt_need_capability(90, site, "mbarrier.init of this kind");
     check_place(simt_worker, barrier, "mbarrier.init", site);
     if (arrivals == 0 || arrivals > MOST_ARRIVALS)
         simt_fail(cudaErrorLaunchFailure, site, "mbarrier.init: %u arrivals", arrivals);

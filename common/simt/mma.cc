@@ -111,6 +111,7 @@ void simt_mma_at(simt_mma_kind kind, float d[4], const uint32_t *a, const uint32
         {"mma.sync.m16n8k16 (bf16)", combine_mma<16, 2, bf16_element>},
     };
     mma_operands operands = {d, a, b, c};
+    simt_need_capability(kind == SIMT_MMA_K8_F16 ? 75 : 80, site, kinds[kind].name);
     simt_meet(~0u, (uint64_t)&operands, &kinds[kind], site);
 }
 
@@ -186,6 +187,7 @@ void simt_mma_sp_at(simt_mma_kind kind, float d[4], const uint32_t *a, const uin
     static const collective fp16 = {"mma.sp.m16n8k32 (fp16)", combine_mma_sp<fp16_element>};
     static const collective bf16 = {"mma.sp.m16n8k32 (bf16)", combine_mma_sp<bf16_element>};
     mma_sp_operands operands = {d, a, b, metadata, selector};
+    simt_need_capability(80, site, fp16.name);
     simt_meet(~0u, (uint64_t)&operands, kind == SIMT_MMA_K16_BF16 ? &bf16 : &fp16, site);
 }
 

@@ -7,8 +7,25 @@
  */
 #include "simt/simt.h"
 
+#include "simt/host_calls.h"
+
+#include <atomic>
 #include <map>
 #include <mutex>
+
+/* ---- calls that are no launch --------------------------------------------------------------- */
+
+static std::atomic<long> host_calls;
+
+void simt_count_host_call(void)
+{
+    host_calls++;
+}
+
+extern "C" long simt_host_calls(void)
+{
+    return host_calls;
+}
 
 /* ---- errors -------------------------------------------------------------------------------- */
 
@@ -156,6 +173,7 @@ extern "C" {
 
 cudaError_t cudaMalloc(void **pointer, size_t bytes)
 {
+    simt_count_host_call();
     NEED_DEVICE();
     if (!pointer) return simt_error(cudaErrorInvalidValue);
     return simt_error(simt_memory_allocate(pointer, bytes));
@@ -163,12 +181,14 @@ cudaError_t cudaMalloc(void **pointer, size_t bytes)
 
 cudaError_t cudaFree(void *pointer)
 {
+    simt_count_host_call();
     NEED_DEVICE();
     return pointer ? simt_error(simt_memory_free(pointer)) : cudaSuccess;
 }
 
 cudaError_t cudaMallocHost(void **pointer, size_t bytes)
 {
+    simt_count_host_call();
     NEED_DEVICE();
     if (!pointer) return simt_error(cudaErrorInvalidValue);
     *pointer = nullptr;
@@ -181,6 +201,7 @@ cudaError_t cudaMallocHost(void **pointer, size_t bytes)
 
 cudaError_t cudaFreeHost(void *pointer)
 {
+    simt_count_host_call();
     NEED_DEVICE();
     free(pointer);
     return cudaSuccess;
@@ -188,6 +209,7 @@ cudaError_t cudaFreeHost(void *pointer)
 
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
 {
+    simt_count_host_call();
     const bool within_device =
         kind == cudaMemcpyDeviceToDevice ||
         (kind == cudaMemcpyDefault && simt_memory_holds(to) && simt_memory_holds(from));
@@ -208,6 +230,7 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaM
 
 cudaError_t cudaMemset(void *pointer, int value, size_t bytes)
 {
+    simt_count_host_call();
     return cudaMemsetAsync(pointer, value, bytes, cudaStreamLegacy);
 }
 
@@ -228,6 +251,7 @@ cudaError_t cudaMemsetAsync(void *pointer, int value, size_t bytes, cudaStream_t
 
 cudaError_t cudaMemGetInfo(size_t *available, size_t *total)
 {
+    simt_count_host_call();
     NEED_DEVICE();
     simt_host_memory(available, total);
     return cudaSuccess;
@@ -267,13 +291,14 @@ extern "C" {
 
 cudaError_t cudaFuncSetAttribute(const void *kernel, enum cudaFuncAttribute attribute, int value)
 {
+    simt_count_host_call();
     NEED_DEVICE();
     if (!kernel) return simt_error(cudaErrorInvalidDeviceFunction);
     switch (attribute) {
     case cudaFuncAttributePreferredSharedMemoryCarveout:
         return value < -1 || value > 100 ? simt_error(cudaErrorInvalidValue) : cudaSuccess;
     case cudaFuncAttributeMaxDynamicSharedMemorySize: {
-        int room = SHARED_OPTIN_BYTES - (int)simt_static_shared_bytes(kernel);
+        int room = simt_limits().shared_optin_bytes - (int)simt_static_shared_bytes(kernel);
         if (value < 0 || value > room) return simt_error(cudaErrorInvalidValue);
         std::lock_guard<std::mutex> guard(opted.lock);
         opted.bytes[kernel] = value;
@@ -286,6 +311,7 @@ cudaError_t cudaFuncSetAttribute(const void *kernel, enum cudaFuncAttribute attr
 
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *kernel)
 {
+    simt_count_host_call();
     NEED_DEVICE();
     if (!kernel) return simt_error(cudaErrorInvalidDeviceFunction);
     *attributes = {};
@@ -301,13 +327,14 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const voi
                                                           int block_threads,
                                                           size_t dynamic_shared_bytes)
 {
+    simt_count_host_call();
     NEED_DEVICE();
     if (!kernel) return simt_error(cudaErrorInvalidDeviceFunction);
     if (!blocks || block_threads < 1) return simt_error(cudaErrorInvalidValue);
-    /* Per multiprocessor: 64 warps, 32 blocks, 228 KB of shared memory, of which each block's
-     * share grows by 1 KB that the system keeps. */
-    const int most_warps = 64, most_blocks = 32;
-    const size_t most_shared = 228 << 10, reserved = 1 << 10;
+    /* Per multiprocessor: 64 warps, 32 blocks, 228 KB of shared memory, or what SIMT_CAPABILITY says, of which each
+     * block's share grows by 1 KB that the system keeps. */
+    const int most_warps = simt_limits().sm_threads / WARP_LANES, most_blocks = 32;
+    const size_t most_shared = simt_limits().sm_shared_bytes, reserved = 1 << 10;
     int warps = (block_threads + WARP_LANES - 1) / WARP_LANES;
     size_t shared = simt_static_shared_bytes(kernel) + dynamic_shared_bytes + reserved;
     *blocks = 0;

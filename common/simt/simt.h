@@ -187,13 +187,14 @@ struct worker {
 extern __thread worker *simt_worker; /* of this OS thread; NULL until it first runs a block */
 extern worker *simt_workers[MAX_OS_THREADS]; /* those that have run something; atomic */
 
-/* From the environment: SIMT_THREADS, SIMT_ORDER, SIMT_TIMEOUT, SIMT_DEVICES; see cuda_runtime_api.h. */
+/* From the environment: SIMT_THREADS, SIMT_ORDER, SIMT_TIMEOUT, SIMT_DEVICES, SIMT_CAPABILITY; see cuda_runtime_api.h. */
 struct settings {
     int threads;         /* OS threads */
     bool reverse;        /* lanes, warps and blocks in descending order */
     int timeout;         /* seconds a block may run, 0: for ever */
     bool timeout_chosen; /* by the user; else the default */
     int devices;         /* that cudaGetDeviceCount tells of */
+    int capability;      /* 90: of whose limits they are, and whose instructions they have */
 };
 extern settings simt_settings;
 
@@ -370,6 +371,8 @@ void simt_tensor_box(const worker *self, void *shared, const simt_tensor_map *ma
 /* Abandons the block: the running lane did what `format` says at code address `site`. */
 [[noreturn]] void simt_fail(cudaError_t error, const void *site, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* The same where devices have less than this compute capability. */
+void simt_need_capability(int least, const void *site, const char *what);
 /* The same, blaming another lane of its warp. */
 [[noreturn]] void simt_fail_lane(cudaError_t error, const lane *culprit, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -440,6 +443,13 @@ unsigned char *simt_thread_local_block(size_t *bytes);
 
 /* Records an error of a call and returns it. */
 cudaError_t simt_error(cudaError_t error);
+/* Shared memory that a block of these devices may ask for, and what a multiprocessor has; threads that it holds. */
+struct capability_limits {
+    int shared_optin_bytes, sm_shared_bytes, sm_threads;
+};
+const capability_limits &simt_limits(void);
+/* Notes a call that is no launch: see simt/host_calls.h. */
+void simt_count_host_call(void);
 /* The error a failed kernel left, cudaSuccess if none did. */
 cudaError_t simt_sticky_error(void);
 void simt_set_sticky_error(cudaError_t error);

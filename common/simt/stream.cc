@@ -119,6 +119,7 @@ long long simt_nanoseconds(void)
 /* Nobody has to remember what is done: clocks begin again without it. */
 cudaError_t cudaDeviceSynchronize(void)
 {
+    simt_count_host_call();
     std::lock_guard<std::mutex> guard(all.lock);
     for (auto &known : all.known)
         known.second.before.clear();
@@ -130,6 +131,7 @@ cudaError_t cudaDeviceSynchronize(void)
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
 {
+    simt_count_host_call();
     cudaError_t sticky = simt_sticky_error();
     if (sticky) return simt_error(sticky);
     if (!stream || flags > cudaStreamNonBlocking) return simt_error(cudaErrorInvalidValue);
@@ -147,6 +149,7 @@ cudaError_t cudaStreamCreate(cudaStream_t *stream)
 /* Returns at once: its work goes on. */
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
+    simt_count_host_call();
     std::lock_guard<std::mutex> guard(all.lock);
     if (stream == cudaStreamLegacy || stream == cudaStreamPerThread || !all.known.erase(stream))
         return simt_error(cudaErrorInvalidResourceHandle);
@@ -155,6 +158,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
 
 cudaError_t cudaStreamSynchronize(cudaStream_t handle)
 {
+    simt_count_host_call();
     std::lock_guard<std::mutex> guard(all.lock);
     const stream *s = find(handle);
     if (!s) return simt_error(cudaErrorInvalidResourceHandle);
@@ -180,6 +184,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event, unsigned
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
 {
+    simt_count_host_call();
     cudaError_t sticky = simt_sticky_error();
     if (sticky) return simt_error(sticky);
     if (!event || (flags & ~(cudaEventBlockingSync | cudaEventDisableTiming)))
@@ -195,6 +200,7 @@ cudaError_t cudaEventCreate(cudaEvent_t *event)
 
 cudaError_t cudaEventDestroy(cudaEvent_t event)
 {
+    simt_count_host_call();
     if (!event) return simt_error(cudaErrorInvalidResourceHandle);
     delete event;
     return simt_error(simt_sticky_error());
@@ -213,6 +219,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle)
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
+    simt_count_host_call();
     if (!event) return simt_error(cudaErrorInvalidResourceHandle);
     std::lock_guard<std::mutex> guard(all.lock);
     host_waits(event->before);

@@ -171,6 +171,8 @@ void simt_wgmma_at(float *d, const uint32_t *a, uint64_t b, const simt_wgmma_sha
     const uint64_t BASE_OFFSET = UINT64_C(7) << 49;
     worker *self = simt_worker;
     lane *me = self->running;
+    if (simt_settings.capability != 90)
+        simt_fail(cudaErrorLaunchFailure, site, "wgmma is of compute capability 9.0 alone");
     if (!(queue_of(self, me->home)->fenced & me->bit))
         simt_fail(cudaErrorLaunchFailure, site,
                   "wgmma: no wgmma.fence since the last wait: registers may still be on their way");

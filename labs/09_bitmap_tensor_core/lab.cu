@@ -12,6 +12,7 @@
  * Paper     R. Fan et al., SpInfer, EuroSys 2025
  */
 #include "device/cuda_try.h"
+#include "device/dynamic_shared.cuh"
 #include "device/mma.cuh"
 #include "device/occupancy.cuh"
 #include "ops/plan_state.cuh"
@@ -134,8 +135,7 @@ template <int TILE_N, class H> static cudaError_t launch(product<H> &p, cudaStre
 {
     p.stage_bytes = sizeof(stage<TILE_N, H>) + p.A.longest * sizeof(H);
     const int slices = slices_of(p.B.N), bytes = STAGES * p.stage_bytes;
-    CUDA_TRY(cudaFuncSetAttribute(spmm_bitmap_kernel<TILE_N, H>,
-                                  cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+    CUDA_TRY((allow_shared<spmm_bitmap_kernel<TILE_N, H>>(bytes)));
     const dim3 grid(p.A.down, p.sums.splits, slices);
     spmm_bitmap_kernel<TILE_N, H><<<grid, BLOCK, bytes, stream>>>(p);
     const size_t blocks = ((size_t)p.C.rows * p.C.N - 1) / BLOCK + 1;

@@ -12,6 +12,7 @@
  */
 #include "device/async_copy.cuh"
 #include "device/cuda_try.h"
+#include "device/dynamic_shared.cuh"
 #include "device/last_block.cuh"
 #include "device/partial_sums.h"
 #include "device/shared.cuh"
@@ -270,8 +271,7 @@ static cudaError_t prepare_state(const spmm_plan *plan, tiled_state *own)
                                  .waves = plan->tuning[TUNE_WAVES]};
     CUDA_TRY(b_tiles_build(where, &plan->A, plan->N, &shape, &own->tiles));
     CUDA_TRY(make_workspace(plan, own));
-    return cudaFuncSetAttribute(pick(shape, plan->N), cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                own->tiles->shared_bytes);
+    return allow_all_shared((const void *)pick(shape, plan->N));
 }
 
 static cudaError_t prepare(spmm_plan *plan)

@@ -12,6 +12,7 @@
  * Paper     R. Fan et al., SpInfer, EuroSys 2025 (lab 9's format); M. Osama et al., Stream-K, PPoPP 2023
  */
 #include "device/cuda_try.h"
+#include "device/dynamic_shared.cuh"
 #include "device/exec_space.cuh"
 #include "device/facts.h"
 #include "formats/lane_major_operand.cuh"
@@ -127,11 +128,7 @@ static cudaError_t fill_state(spmm_plan *plan, int blocks, lane_major_state *s)
     CUDA_TRY(make_format(plan, &s->repeated, blocks, s));
     tca_bme_keep_repeats(&s->repeated);
     const lane_major_shape &shape = s->A.shape;
-    /* All that a block may have: what it asks for differs from plan to plan, and no run should wait for the driver to
-     * hear of it. */
-    CUDA_TRY(cudaFuncSetAttribute(kernel_for(tiles, shape.even),
-                                  cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  device_facts_get()->block_shared_bytes));
+    CUDA_TRY(allow_all_shared((const void *)kernel_for(tiles, shape.even)));
     CUDA_TRY(allocate(ON_DEVICE, &s->d_X,
                       (size_t)s->A.quads * shape.ways * x_bytes(tiles) / sizeof(uint4)));
     CUDA_TRY(allocate(ON_DEVICE, &s->d_posted, (size_t)shape.blocks * SLOTS * slot_sums(tiles),

@@ -13,6 +13,7 @@
 #include "chunk.cuh"
 
 #include "device/cuda_try.h"
+#include "device/dynamic_shared.cuh"
 #include "device/facts.h"
 #include "device/last_block.cuh"
 #include "device/partial_sums.h"
@@ -299,8 +300,7 @@ template <class T> static cudaError_t prepare_state(spmm_plan *plan, fragments_s
     if (shape.splits > 1 && results > 0)
         CUDA_TRY(partial_sums_make(results * shape.splits * shape.panel_rows * shape.width, results,
                                    &own->partial));
-    return cudaFuncSetAttribute(pick<T>(a, plan->N), cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                device_facts_get()->block_shared_bytes);
+    return allow_all_shared((const void *)pick<T>(a, plan->N));
 }
 
 template <class T> static cudaError_t prepare(spmm_plan *plan)

@@ -11,6 +11,7 @@
  * Paper     H. Xia et al., Flash-LLM, VLDB 2023
  */
 #include "device/cuda_try.h"
+#include "device/dynamic_shared.cuh"
 #include "ops/plan_state.cuh"
 #include "ops/spmm.h"
 #include "tile.cuh"
@@ -112,8 +113,7 @@ template <int TILE_N, class H> static cudaError_t launch(product<H> &p, cudaStre
 {
     p.stage_bytes = sizeof(stage<TILE_N, H>) + p.A.longest * sizeof(uint32_t);
     const int bytes = TILES * sizeof(dense_tile) + STAGES * p.stage_bytes;
-    CUDA_TRY(cudaFuncSetAttribute(spmm_tiled_csl_kernel<TILE_N, H>,
-                                  cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+    CUDA_TRY((allow_shared<spmm_tiled_csl_kernel<TILE_N, H>>(bytes)));
     const dim3 grid(p.A.down, p.sums.splits, slices_of(p.B.N));
     spmm_tiled_csl_kernel<TILE_N, H><<<grid, BLOCK, bytes, stream>>>(p);
     return cudaGetLastError();

@@ -12,6 +12,7 @@
  */
 #include "device/cuda_try.h"
 #include "device/dense_rows.cuh"
+#include "device/dynamic_shared.cuh"
 #include "device/mma.cuh"
 #include "device/mma_sparse.cuh"
 #include "device/split_sums.cuh"
@@ -119,8 +120,7 @@ struct two_four_state {
 template <int TILE_N, class H> static cudaError_t launch(const product<H> &p, cudaStream_t stream)
 {
     const int slices = slices_of(p.B.N), bytes = STAGES * sizeof(stage<TILE_N, H>);
-    CUDA_TRY(cudaFuncSetAttribute(spmm_two_four_kernel<TILE_N, H>,
-                                  cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+    CUDA_TRY((allow_shared<spmm_two_four_kernel<TILE_N, H>>(bytes)));
     const dim3 grid(p.A.down, p.sums.splits, slices);
     spmm_two_four_kernel<TILE_N, H><<<grid, BLOCK, bytes, stream>>>(p);
     CUDA_TRY(cudaGetLastError());

@@ -442,6 +442,7 @@ template <enum precision PRECISION> static double estimate(const row_stats *stat
         .estimate = estimate<kind>,                                                          \
         .prepare = prepare,                                                                  \
         .runner = function,                                                                  \
+        .update_values = sddmm_nested_update_values, /* it keeps none */                     \
         .format_bytes = format_bytes,                                                        \
         .release = release,                                                                  \
     };                                                                                       \

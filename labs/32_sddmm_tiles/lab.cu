@@ -12,6 +12,7 @@
  */
 #include "device/async_copy.cuh"
 #include "device/cuda_try.h"
+#include "device/dynamic_shared.cuh"
 #include "device/facts.h"
 #include "device/half.cuh"
 #include "device/shared.cuh"
@@ -256,8 +257,7 @@ template <class T> static cudaError_t fill_state(sddmm_plan *plan, tiles_state *
     state->shared_bytes = state->tiles.tile_cols * state->row_bytes;
     if (sizeof(T) < sizeof(float) && !one_slice)
         CUDA_TRY(cudaMalloc(&state->d_sums, (plan->W.nnz + 1) * sizeof *state->d_sums));
-    return cudaFuncSetAttribute(pick_kernel<T>(threads, K, state->row_bytes),
-                                cudaFuncAttributeMaxDynamicSharedMemorySize, state->shared_bytes);
+    return allow_all_shared((const void *)pick_kernel<T>(threads, K, state->row_bytes));
 }
 
 template <class T> static cudaError_t prepare(sddmm_plan *plan)
@@ -331,6 +331,7 @@ static const char *unsuited(const problem *p)
         .estimate = estimate<kind>,                                                    \
         .prepare = prepare<number>,                                                    \
         call,                                                                          \
+        .update_values = sddmm_nested_update_values, /* it keeps none */               \
         .format_bytes = format_bytes,                                                  \
         .release = release,                                                            \
     };                                                                                 \

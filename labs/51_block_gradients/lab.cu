@@ -12,6 +12,7 @@
 #include "device/async_copy.cuh"
 #include "device/block_lock.cuh"
 #include "device/cuda_try.h"
+#include "device/dynamic_shared.cuh"
 #include "device/facts.h"
 #include "device/last_block.cuh"
 #include "device/partial_sums.h"
@@ -376,9 +377,8 @@ template <int B, bool ALIGNED>
 static cudaError_t launch(const bsmm_update_plan *plan, const update_of &a, cudaStream_t stream)
 {
     const dim3 grid(thread_blocks(plan), plan->tuning[TUNE_SPLIT]);
-    const auto kernel = bsmm_update_kernel<B, ALIGNED>;
-    CUDA_TRY(cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  shape<B>::SHARED_BYTES));
+    constexpr auto kernel = bsmm_update_kernel<B, ALIGNED>;
+    CUDA_TRY(allow_shared<kernel>(shape<B>::SHARED_BYTES));
     kernel<<<grid, THREADS, shape<B>::SHARED_BYTES, stream>>>(a);
     return cudaGetLastError();
 }

@@ -12,6 +12,7 @@
 #include "tiles.cuh"
 
 #include "device/cuda_try.h"
+#include "device/dynamic_shared.cuh"
 #include "device/facts.h"
 #include "device/partial_sums.cuh"
 #include "formats/block_walk.h"
@@ -190,10 +191,9 @@ template <class H, int B, int T, bool TRANSPOSED, bool GATED>
 static cudaError_t start(const bsmm_plan *plan, const walk_of &a, cudaStream_t stream)
 {
     const walk_state *s = (const walk_state *)plan->state;
-    const auto kernel = bsmm_tensor_core_kernel<H, B, T, TRANSPOSED, GATED>;
+    constexpr auto kernel = bsmm_tensor_core_kernel<H, B, T, TRANSPOSED, GATED>;
     const int bytes = ring<B, T>::BYTES;
-    CUDA_TRY(cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  bytes));
+    CUDA_TRY(allow_shared<kernel>(bytes));
     kernel<<<dim3(s->walk->groups, s->tiles, s->walk->pieces), THREADS, bytes, stream>>>(a);
     return cudaGetLastError();
 }

@@ -12,6 +12,7 @@
 #include "ring.cuh"
 
 #include "device/cuda_try.h"
+#include "device/dynamic_shared.cuh"
 #include "device/facts.h"
 #include "device/mma.cuh"
 #include "device/pdl.cuh"
@@ -180,10 +181,9 @@ template <class F> static cudaError_t with_cluster(int cluster, F f)
 static cudaError_t clusters_that_fit(int cluster, int *clusters)
 {
     return with_cluster(cluster, [clusters](auto c) {
-        const auto kernel = bsmm_wgmma_kernel<__half, 64, c.SIZE, false, false>;
+        constexpr auto kernel = bsmm_wgmma_kernel<__half, 64, decltype(c)::SIZE, false, false>;
         const int bytes = sizeof(workplace<__half, 64>);
-        CUDA_TRY(cudaFuncSetAttribute((const void *)kernel,
-                                      cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+        CUDA_TRY(allow_shared<kernel>(bytes));
         return clusters_at_once(kernel, THREADS, (size_t)bytes, c.SIZE, clusters);
     });
 }
@@ -247,7 +247,7 @@ static cudaError_t start(const bsmm_plan *plan, const bsmm_inputs *in, void *out
     typedef cluster_of<CLUSTER> C;
     const walk_state *s = (const walk_state *)plan->state;
     const block_walk *walk = s->walk;
-    const auto kernel = bsmm_wgmma_kernel<H, B, CLUSTER, TRANSPOSED, GATED>;
+    constexpr auto kernel = bsmm_wgmma_kernel<H, B, CLUSTER, TRANSPOSED, GATED>;
     const int bytes = sizeof(workplace<H, B>),
               across = (plan->N + TOKENS * C::TILES - 1) / (TOKENS * C::TILES);
     walk_of a = {};
@@ -266,8 +266,7 @@ static cudaError_t start(const bsmm_plan *plan, const bsmm_inputs *in, void *out
         CUDA_TRY(tensor_map_make(&a.X, in->in, (size_t)plan->N, ins, TOKENS / C::STRIPES, B));
         CUDA_TRY(tensor_map_make(&a.W, in->W, rows, B, B / C::TILES, B));
     }
-    CUDA_TRY(cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  bytes));
+    CUDA_TRY(allow_shared<kernel>(bytes));
     const unsigned clusters = (unsigned)(a.jobs < s->at_once ? a.jobs : s->at_once);
     return launch_in_clusters(kernel, clusters * CLUSTER, THREADS, (size_t)bytes, stream, CLUSTER,
                               a);

@@ -11,6 +11,7 @@
  */
 #include "device/async_copy.cuh"
 #include "device/cuda_try.h"
+#include "device/dynamic_shared.cuh"
 #include "device/facts.h"
 #include "device/half.cuh"
 #include "device/mma.cuh"
@@ -341,9 +342,8 @@ template <class H, int B>
 static cudaError_t launch(const bsmm_update_plan *plan, const gradient_of &a, cudaStream_t stream)
 {
     const dim3 grid(((const gradient_state *)plan->state)->squares, plan->tuning[TUNE_PIECES]);
-    const auto kernel = bsmm_update_tensor_core_kernel<H, B>;
-    CUDA_TRY(cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  SHARED_BYTES));
+    constexpr auto kernel = bsmm_update_tensor_core_kernel<H, B>;
+    CUDA_TRY(allow_shared<kernel>(SHARED_BYTES));
     kernel<<<grid, THREADS, SHARED_BYTES, stream>>>(a);
     return cudaGetLastError();
 }

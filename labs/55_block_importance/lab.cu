@@ -438,14 +438,14 @@ static size_t workspace_bytes(const block_importance_plan *plan)
            s->parts.bytes;
 }
 
-#define BLOCK_IMPORTANCE(title, kind, number, where, capability)                                 \
+#define BLOCK_IMPORTANCE(title, kind, number, where)                                             \
     static block_importance_contender title = {                                                  \
         .base =                                                                                  \
             {.lab = 55,                                                                          \
              .name = #title,                                                                     \
              .summary = "features reduced by blocks, then a small dense product of all blocks",  \
              .precision = kind,                                                                  \
-             .min_compute_capability = capability,                                               \
+             .min_compute_capability = kind == PRECISION_FP32 ? 0 : 80,                          \
              .unit = where,                                                                      \
              .tunables = {{"PIECES", "thread blocks of one tile", {1, 2, 4, 8, 16, 32}, 6, 1}}}, \
         .choose = choose,                                                                        \
@@ -456,6 +456,6 @@ static size_t workspace_bytes(const block_importance_plan *plan)
     };                                                                                           \
     BLOCK_IMPORTANCE_REGISTER(title)
 
-BLOCK_IMPORTANCE(block_importance, PRECISION_FP32, float, UNIT_CUDA_CORES, 0)
-BLOCK_IMPORTANCE(block_importance_fp16, PRECISION_FP16, __half, UNIT_TENSOR_CORES, 80)
-BLOCK_IMPORTANCE(block_importance_bf16, PRECISION_BF16, __nv_bfloat16, UNIT_TENSOR_CORES, 80)
+BLOCK_IMPORTANCE(block_importance, PRECISION_FP32, float, UNIT_CUDA_CORES)
+BLOCK_IMPORTANCE(block_importance_fp16, PRECISION_FP16, __half, UNIT_TENSOR_CORES)
+BLOCK_IMPORTANCE(block_importance_bf16, PRECISION_BF16, __nv_bfloat16, UNIT_TENSOR_CORES)

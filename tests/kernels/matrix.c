@@ -24,6 +24,7 @@
 #include "ranges.h"
 #include "tensor_core.h"
 #include "tests/tap.h"
+#include "two_plans.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,12 +67,25 @@ typedef struct failure {
     char text[500];
 } failure;
 
+/* A right result is not all: a run of a lab's plan only launches, and new values are no reason to prepare it anew. */
+static void look_at_the_host(const contender *c, outcome *out)
+{
+    if (c->lab >= FIRST_VARIANT) return;
+    if (out->host_calls)
+        snprintf(out->message, sizeof out->message,
+                 "run makes %ld calls of the runtime that are no launch", out->host_calls);
+    if (out->prepared_anew)
+        snprintf(out->message, sizeof out->message, "new values: the plan is prepared anew");
+    if (*out->message) out->status = STATUS_RUNTIME;
+}
+
 static void evaluate(workbench *w, const contender *c, const int *tuning, failure *f)
 {
     outcome out;
     char setting[128], knobs[96];
     if (f->any) return;
     workbench_evaluate(w, c, tuning, &out);
+    if (out.status == STATUS_OK) look_at_the_host(c, &out);
     if (out.status == STATUS_OK) return;
     if (c->unsuited && c->unsuited(w->problem)) return; /* it refuses, and nothing was run */
     f->any = true;
@@ -593,6 +607,9 @@ static void test_the_rest(const device_info *device)
         if (is_tested(c) && c->operation->takes_epilogue && c->lab < FIRST_VARIANT)
             test_epilogue(c, device);
     if (!only_lab) test_epilogue_mutants(device);
+    for (const contender *c = contenders(); c; c = c->next)
+        if (is_tested(c) && !multiplies_blocks(c) && c->lab < FIRST_VARIANT)
+            test_two_plans(c, device);
     test_repeats(device);
 }
 

@@ -24,8 +24,8 @@
  *                         changes lacks a barrier
  *   SIMT_TIMEOUT=s        seconds of processor time one block may run before its launch is abandoned with
  *                         cudaErrorLaunchTimeout; default 60, under instruments 600, 0 for no limit
- *   SIMT_DEVICES=n        devices there are, 1 to 64; default 1. They are alike, and have one memory: what belongs to
- *                         which of them is not checked
+ *   SIMT_DEVICES=n        devices there are, 1 to 64; default 1. Which of them memory belongs to is not checked
+ *   SIMT_CAPABILITY=80    limits and instructions of that compute capability, 75 to 120; default 90
  */
 #ifndef SIMT_CUDA_RUNTIME_API_H
 #define SIMT_CUDA_RUNTIME_API_H
