@@ -70,7 +70,7 @@ typedef struct failure {
 /* A right result is not all: a run of a lab's plan only launches, and new values are no reason to prepare it anew. */
 static void look_at_the_host(const contender *c, outcome *out)
 {
-    if (c->lab >= FIRST_VARIANT) return;
+    if (c->lab >= FIRST_VARIANT || c->lab == ORDERED_16) return;
     if (out->host_calls)
         snprintf(out->message, sizeof out->message,
                  "run makes %ld calls of the runtime that are no launch", out->host_calls);
