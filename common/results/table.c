@@ -77,6 +77,9 @@ static void print_heading(FILE *out, const problem *p, const row *r, const inspe
 
 /* ---- one line a contender -------------------------------------------------------------------- */
 
+/* Place of a column that is no field of a row: what preparing takes, in runs. */
+enum { PREPARE_IN_RUNS = sizeof(row) };
+
 /* The columns after "check"; a title has two lines. Under simt only the first is shown. */
 static const struct {
     const char *above, *title;
@@ -94,6 +97,7 @@ static const struct {
     {"over", "default", 7, 2, offsetof(row, speedup_vendor_default)},
     {"over the", "step before", 15, 2, offsetof(row, speedup_lab_before)},
     {"prepare", "ms", 8, 3, offsetof(row, prepare_ms)},
+    {"prepare", "runs", 7, 1, PREPARE_IN_RUNS},
 };
 enum { NUM_COLUMNS = sizeof COLUMNS / sizeof COLUMNS[0], SIMT_COLUMNS = 1 };
 
@@ -146,6 +150,13 @@ static void print_number(FILE *out, double value, int width, int decimals)
     fprintf(out, "  %*s", width, text);
 }
 
+static double number_of(const row *r, int column)
+{
+    const size_t offset = COLUMNS[column].offset;
+    return offset == PREPARE_IN_RUNS ? r->prepare_ms / r->median_ms
+                                     : *(const double *)((const char *)r + offset);
+}
+
 /* The number of a column; that over the step before names the step. */
 static void print_cell(FILE *out, const row *r, int column)
 {
@@ -153,8 +164,8 @@ static void print_cell(FILE *out, const row *r, int column)
     char step[24] = "";
     if (offset == offsetof(row, speedup_lab_before) && r->before_lab)
         snprintf(step, sizeof step, " (lab%d)", r->before_lab);
-    print_number(out, *(const double *)((const char *)r + offset),
-                 COLUMNS[column].width - (int)strlen(step), COLUMNS[column].decimals);
+    print_number(out, number_of(r, column), COLUMNS[column].width - (int)strlen(step),
+                 COLUMNS[column].decimals);
     fputs(step, out);
 }
 

@@ -51,7 +51,7 @@ static row base_row(int lab, const char *name)
 static row timed_row(int lab, const char *name, double ms)
 {
     row r = base_row(lab, name);
-    r.prepare_ms = 0.012;
+    r.prepare_ms = 1.234;
     r.median_ms = ms;
     r.iqr_ms = ms / 100;
     r.gflops = 149.3 / ms;
@@ -112,19 +112,19 @@ static void timed(void **state)
         "\n"
         "                            error/     median      IQR           gather  bound  gather    "
         "over   "
-        "  over         over the   prepare\n"
+        "  over         over the   prepare  prepare\n"
         "contender            check   bound         ms       ms  GFLOP/s    GB/s  share   share    "
         "best  "
-        "default      step before        ms\n"
+        "default      step before        ms     runs\n"
         "lab1 row_per_thread  PASS    0.355    12.5000   0.1250       12      27   0.00    0.01    "
         "0.02   "
-        "  0.02                -     0.012\n"
+        "  0.02                -     1.234      0.1\n"
         "lab4 tuning          PASS    0.355     0.1234   0.0012     1210    2765   0.41    1.22    "
         "1.62   "
-        "  2.43    101.30 (lab1)     0.012\n"
+        "  2.43    101.30 (lab1)     1.234     10.0\n"
         "cuSPARSE CSR_ALG2    PASS    0.355     0.2000   0.0020      746    1706   0.25    0.75    "
         "1.00   "
-        "  1.50                -     0.012\n"
+        "  1.50                -     1.234      6.2\n"
         "\n"
         "best: cuSPARSE CSR_ALG2\n"
         "default: cuSPARSE CSR_ALG1\n"
@@ -223,19 +223,19 @@ static void failures(void **state)
         "\n"
         "                          error/     median      IQR           gather  bound  gather    "
         "over     "
-        "over         over the   prepare\n"
+        "over         over the   prepare  prepare\n"
         "contender          check   bound         ms       ms  GFLOP/s    GB/s  share   share    "
         "best  "
-        "default      step before        ms\n"
+        "default      step before        ms     runs\n"
         "lab2 warp_per_row  PASS    2e+07     0.5000   0.0050      299     682      -       -    "
         "0.40     "
-        "0.60                -     0.012\n"
+        "0.60                -     1.234      2.5\n"
         "lab3 shared_tiles  FAIL        -          -        -        -       -      -       -      "
         " -     "
-        "   -                -         -\n"
+        "   -                -         -        -\n"
         "cuSPARSE COO_ALG4  skip        -          -        -        -       -      -       -      "
         " -     "
-        "   -                -         -\n"
+        "   -                -         -        -\n"
         "\n"
         "best: cuSPARSE CSR_ALG2\n"
         "default: cuSPARSE CSR_ALG1\n"
