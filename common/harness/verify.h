@@ -23,6 +23,7 @@ typedef struct reference {
     } outputs[MAX_OUTPUTS];
     double bound_factor;     /* errors may be this many times the bound; 0: 1 */
     double product_rounding; /* error of each product of a contender, in units of u; 0: none */
+    bool flushes_subnormals; /* a contender's additions take numbers below 2^-126 for zero */
 } reference;
 
 enum { SHOWN_ERRORS = 5 };

@@ -469,6 +469,14 @@ static bool can_run(const workbench *w, const contender *c, outcome *out)
     return !reason || set_back(out, STATUS_SKIPPED, "%s", reason);
 }
 
+/* Takes over by how much more than the bound a contender may be off with these settings. */
+static void tolerate(reference *ref, const contender *c, const int *tuning)
+{
+    ref->bound_factor = c->bound_factor;
+    ref->product_rounding = c->product_rounding ? c->product_rounding(tuning) : 0;
+    ref->flushes_subnormals = c->flushes_subnormals && c->flushes_subnormals(tuning);
+}
+
 void workbench_evaluate(workbench *w, const contender *c, const int *tuning, outcome *out)
 {
     trial t = {.w = w, .op = c->operation, .reference = &w->reference, .out = out};
@@ -476,8 +484,7 @@ void workbench_evaluate(workbench *w, const contender *c, const int *tuning, out
     memcpy(out->tuning, tuning, contender_num_tunables(c) * sizeof *tuning);
     (void)cudaGetLastError(); /* what an earlier contender left behind is not this one's */
     if (!can_run(w, c, out)) return;
-    w->reference.bound_factor = c->bound_factor;
-    w->reference.product_rounding = c->product_rounding ? c->product_rounding(tuning) : 0;
+    tolerate(&w->reference, c, tuning);
     bool right = prepare(&t, c) && (!w->options->check || check_first_run(&t)) &&
                  check_later_runs(&t, c) && check_probe(&t, c, tuning);
     if (t.instance) {
@@ -575,8 +582,7 @@ bool workbench_inspect(workbench *w, const contender *c, const int *tuning, outc
     memcpy(out->tuning, tuning, contender_num_tunables(c) * sizeof *tuning);
     (void)cudaGetLastError();
     if (!can_run(w, c, out)) return true;
-    w->reference.bound_factor = c->bound_factor;
-    w->reference.product_rounding = c->product_rounding ? c->product_rounding(tuning) : 0;
+    tolerate(&w->reference, c, tuning);
     all->reset();
     name_arrays(w, all);
     bool right = prepare_traced(&t, c, all) && run_traced(&t, all);

@@ -78,6 +78,10 @@ typedef struct contender {
      * bound of n products, row_length of them, then grows by R / sqrt(n) times itself, or by R / 6 if n is
      * smaller than 36: see harness/verify.c. */
     double (*product_rounding)(const int *tuning);
+    /* Optional, for one that adds to global memory with fp32 atomics, which take subnormals for zero (PTX, atom.add):
+     * whether it does with these settings. Each addition then may lose a number below 2^-126, and a second one where
+     * the sum is that small. */
+    bool (*flushes_subnormals)(const int *tuning);
     /* Optional. Why it cannot take this problem, in half a sentence; NULL: it can. */
     const char *(*unsuited)(const struct problem *p);
     tunable tunables[MAX_TUNABLES]; /* ends with the first without a name */

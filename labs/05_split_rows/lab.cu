@@ -206,6 +206,11 @@ static void choose(const row_stats *stats, int N, int *tuning)
     tuning[TUNE_LANES] = lanes;
 }
 
+static bool flushes_subnormals(const int *tuning)
+{
+    return tuning[TUNE_SPLIT] > 0;
+}
+
 static spmm_contender lab5 = {
     .base =
         {
@@ -213,6 +218,7 @@ static spmm_contender lab5 = {
             .after = 4,
             .name = "split_rows",
             .summary = "rows cut into segments; atomics only where a row is split",
+            .flushes_subnormals = flushes_subnormals,
             .tunables =
                 {
                     {"SPLIT", "nonzeros a segment; 0: rows stay whole", {0, 32, 64, 128, 256}, 5},

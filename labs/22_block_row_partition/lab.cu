@@ -220,6 +220,11 @@ static double product_rounding(const int *tuning)
     return tuning[TUNE_PRODUCT] == TF32 ? 0x1p14 + 4 + 4 * RUN * tuning[TUNE_LONGEST] : 0;
 }
 
+static bool flushes_subnormals(const int *tuning)
+{
+    return tuning[TUNE_ATOMICS] > 0;
+}
+
 static spmm_contender lab22 = {
     .base = {.lab = 22,
              .after = 21,
@@ -228,6 +233,7 @@ static spmm_contender lab22 = {
              .min_compute_capability = 80,
              .unit = UNIT_TENSOR_CORES,
              .product_rounding = product_rounding,
+             .flushes_subnormals = flushes_subnormals,
              .unsuited = unsuited,
              .tunables =
                  {{"PRODUCT",

@@ -207,6 +207,11 @@ static size_t workspace_bytes(const bsmm_plan *plan)
     return block_lut_bytes(s->lut) + s->parts.bytes + s->lock_bytes;
 }
 
+static bool flushes_subnormals(const int *tuning)
+{
+    return tuning[TUNE_SUM] == SUM_ATOMICS;
+}
+
 static const char *const SUMS[] = {"parts", "locks", "atomics", "uncut", NULL};
 static const char *const CUTS[] = {"even", "own", "columns", NULL};
 
@@ -214,6 +219,7 @@ static bsmm_contender block_lut_lab = {
     .base = {.lab = 50,
              .name = "block_lut",
              .summary = "a thread block a segment of blocks; shared outputs are added up in order",
+             .flushes_subnormals = flushes_subnormals,
              .tunables = {{.name = "SUM",
                            .meaning = "how the segments of one output are added up",
                            .values = {SUM_PARTS, SUM_LOCKS, SUM_ATOMICS, SUM_UNCUT},

@@ -18,12 +18,18 @@
         (void)tuning;                                                                            \
         return PRODUCT ? 0x1p14 + 4 + 32.0 * LONGEST : 0;                                        \
     }                                                                                            \
+    static bool flushes_##name_(const int *tuning)                                               \
+    {                                                                                            \
+        (void)tuning;                                                                            \
+        return ATOMICS;                                                                          \
+    }                                                                                            \
     static spmm_contender windows_##name_ = {                                                    \
         .base = {.lab = 122,                                                                     \
                  .after = 22,                                                                    \
                  .name = "row windows, " #name_,                                                 \
                  .min_compute_capability = 80,                                                   \
-                 .product_rounding = rounding_##name_},                                          \
+                 .product_rounding = rounding_##name_,                                           \
+                 .flushes_subnormals = flushes_##name_},                                         \
         .prepare = prepare_##name_,                                                              \
         .run = spmm_nested_run,                                                                  \
         .update_values = spmm_nested_update_values,                                              \

@@ -129,6 +129,31 @@ static void rounded_products_widen_the_bound(void **state)
     assert_float_equal(forgiven(0, 2), 1, 1e-12);
 }
 
+/* The error that is forgiven to n products of subnormals, where additions flush them. */
+static void flushed_additions_widen_the_bound(void **state)
+{
+    (void)state;
+    for (int n = 0; n < 3; n++)
+        for (int flushes = 0; flushes < 2; flushes++) {
+            const float lost = 0x1p-126f * 1.5f * n, more = 0x1p-126f * (2.5f * n + 1);
+            fake_problem f;
+            reference ref;
+            comparison c;
+            error_text text;
+            fake_create(&f, 1, 1);
+            f.bound[0] = 0;
+            f.length[0] = n;
+            reference_create(&f.problem, &ref);
+            ref.flushes_subnormals = flushes;
+            assert_int_equal(verify(&ref, (const float *const[]){&lost}, &c, &text), STATUS_OK);
+            assert_int_equal(c.bad, n > 0 && !flushes);
+            assert_int_equal(verify(&ref, (const float *const[]){&more}, &c, &text), STATUS_OK);
+            assert_int_equal(c.bad, 1);
+            reference_destroy(&ref);
+            fake_destroy(&f);
+        }
+}
+
 static void a_factor_widens_the_bound(void **state)
 {
     (void)state;
@@ -360,6 +385,7 @@ int main(void)
         cmocka_unit_test(worst_is_relative_to_the_bound),
         cmocka_unit_test(a_factor_widens_the_bound),
         cmocka_unit_test(rounded_products_widen_the_bound),
+        cmocka_unit_test(flushed_additions_widen_the_bound),
         cmocka_unit_test(counts),
         cmocka_unit_test(nothing_to_compare),
         cmocka_unit_test(any_number_of_threads),
