@@ -36,7 +36,7 @@ static const option OPTIONS[] = {
     {"check-only", NULL, "check, and time nothing", AT(check_only), FLAG, NULL, 0, 0},
     {"sweep", NULL, "attention alone, by density: where sparse and dense cross", AT(sweep), FLAG,
      NULL, 0, 0},
-    {"rivals", "FILE", "rows of other dense attentions, for --sweep", AT(rivals), TEXT, NULL, 0, 0},
+    {"rivals", "FILE", "CSV of dense attentions beside --sweep: contender, precision, rows, N, flags, median_ms", AT(rivals), TEXT, NULL, 0, 0},
     {"picture", "FILE", "draw the mask, as .svg or .pgm, and do nothing else", AT(picture), TEXT,
      NULL, 0, 0},
     {"csv", "FILE", "write rows (- for standard output)", AT(csv), TEXT, NULL, 0, 0},

@@ -135,7 +135,9 @@ extern const calculation TABLES[], VALUES[];
 /* Tables of networks and of the sparse transformer (networks.c, transformer.c). */
 void networks_table(study *s);
 void transformer_table(study *s);
+void transformer_parts_table(study *s);
 void transformer_sweep_table(study *s);
+void transformer_crossings_table(study *s);
 void transformer_rivals_table(study *s);
 
 /* Compares a lab on the half of a split that its rule was fitted to with the other half (halves.c). */

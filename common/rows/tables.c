@@ -684,6 +684,8 @@ const calculation TABLES[] = {
     {"sweep", "lab", true, sweep_table},
     {"switches", "lab full off", false, switch_table},
     {"transformer", "", false, transformer_table},
+    {"transformer_crossings", "", false, transformer_crossings_table},
+    {"transformer_parts", "", false, transformer_parts_table},
     {"transformer_rivals", "", false, transformer_rivals_table},
     {"transformer_sweep", "", false, transformer_sweep_table},
     {"widths", "of over", true, widths},

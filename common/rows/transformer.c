@@ -76,32 +76,7 @@ static void print_pass(const timed_rows *t, row_of r)
             1e-9 * bytes, memory);
 }
 
-/* A line a part: the columns PART_ms behind tokens_per_s. Parts that no pass has are left out. */
-static void print_parts(const timed_rows *t)
-{
-    fputs("\nParts of a pass, ms:\n\n| part |", out);
-    for (long i = 0; i < t->count; i++)
-        fprintf(out, " %s, %s |", kind_of(t->at[i]), get(t->at[i], "precision"));
-    fputs("\n|---|", out);
-    for (long i = 0; i < t->count; i++)
-        fputs("---|", out);
-    putc('\n', out);
-    const names *columns = &t->at[0].table->columns;
-    for (long c = names_find(columns, "tokens_per_s") + 1; c < names_find(columns, "peak_bytes");
-         c++) {
-        const char *column = columns->name[c];
-        char *line = text("| %.*s |", (int)(strlen(column) - strlen("_ms")), column);
-        bool any = false;
-        for (long i = 0; i < t->count; i++) {
-            const double ms = strtod(get(t->at[i], column), NULL);
-            any = any || ms > 0;
-            line = ms > 0 ? text("%s %.2f |", line, ms) : text("%s |", line);
-        }
-        if (any) fprintf(out, "%s\n", line);
-    }
-}
-
-/* Passes of the model, sparse and dense, with tokens a second and peak bytes; and their parts. */
+/* Passes of the model, sparse and dense, with tokens a second and peak bytes. */
 void transformer_table(study *s)
 {
     const timed_rows t = timed_rows_of(s);
@@ -111,7 +86,33 @@ void transformer_table(study *s)
           out);
     for (long i = 0; i < t.count; i++)
         print_pass(&t, t.at[i]);
-    print_parts(&t);
+}
+
+/* The parts of each pass: the columns PART_ms behind tokens_per_s. Parts that no pass has are left out. */
+void transformer_parts_table(study *s)
+{
+    const timed_rows t = timed_rows_of(s);
+    if (!t.count) return;
+    fputs("| part, ms |", out);
+    for (long i = 0; i < t.count; i++)
+        fprintf(out, " %s, %s |", kind_of(t.at[i]), get(t.at[i], "precision"));
+    fputs("\n|---|", out);
+    for (long i = 0; i < t.count; i++)
+        fputs("---|", out);
+    putc('\n', out);
+    const names *columns = &t.at[0].table->columns;
+    for (long c = names_find(columns, "tokens_per_s") + 1; c < names_find(columns, "peak_bytes");
+         c++) {
+        const char *column = columns->name[c];
+        char *line = text("| %.*s |", (int)(strlen(column) - strlen("_ms")), column);
+        bool any = false;
+        for (long i = 0; i < t.count; i++) {
+            const double ms = strtod(get(t.at[i], column), NULL);
+            any = any || ms > 0;
+            line = ms > 0 ? text("%s %.2f |", line, ms) : text("%s |", line);
+        }
+        if (any) fprintf(out, "%s\n", line);
+    }
 }
 
 /* ---- the sweep --------------------------------------------------------------------------------- */
@@ -219,7 +220,7 @@ static void print_crossing(const timed_rows *t, const char *kind, const char *ba
     putc('\n', out);
 }
 
-/* Attention alone by density, beside dense attention; and up to which density it is the faster one. */
+/* Attention alone by density, beside dense attention. */
 void transformer_sweep_table(study *s)
 {
     const timed_rows t = timed_rows_of(s);
@@ -239,9 +240,14 @@ void transformer_sweep_table(study *s)
     }
     fprintf(out, "| all pairs, dense | 100 | %s | 1 | %s | 1 |\n", all_pairs_cell(&t, "fp32"),
             all_pairs_cell(&t, "fp16"));
-    fputs("\nSparse attention is the faster one up to this share of the causal half, %:\n\n"
-          "| masks | fp32 | fp16 |\n|---|---|---|\n",
-          out);
+}
+
+/* Up to which density attention on masks is faster than dense attention of cuBLAS. */
+void transformer_crossings_table(study *s)
+{
+    const timed_rows t = timed_rows_of(s);
+    if (!t.count) return;
+    fputs("| sparse is faster up to, % of the causal half | fp32 | fp16 |\n|---|---|---|\n", out);
     const names bands = bands_of(&t);
     print_crossing(&t, "a band alone", "");
     for (long b = 0; b < bands.count; b++)

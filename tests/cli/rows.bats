@@ -236,6 +236,7 @@ refused() {
     run -0 "$ROWS_PROGRAM" table transformer_sweep "$masks"
     grep -qxF '| band=5,share=0 | 10.00 | 2.000 | **2.00** | 2.000 | 0.50 |' <<<"$output"
     grep -qxF '| all pairs, dense | 100 | 4.000 | 1 | 1.000 | 1 |' <<<"$output"
+    run -0 "$ROWS_PROGRAM" table transformer_crossings "$masks"
     # Half way from 2 to 8 ms by the logarithm: 10 % times the root of 2. In fp16 dense is the faster one everywhere.
     grep -qxF '| a band alone | 14.1 | none |' <<<"$output"
     grep -qxF '| a band of 5, and beyond it | all | none |' <<<"$output"
