@@ -53,6 +53,12 @@ END
     run -0 scripts/measure-queue lines 60
     [ -e later ]
     [ "$(grep -c 'echo one' build/queue/done.tsv)" -eq 1 ]
+    queue '1 exit 77' '1 exit 5'
+    for _ in 1 2; do
+        run -124 scripts/measure-queue lines 60
+    done
+    [ "$(grep -c 'exit 77' build/queue/done.tsv)" -eq 2 ] # no GPU: nothing was measured
+    [ "$(grep -c 'exit 5' build/queue/done.tsv)" -eq 1 ]
     queue '1 exit 124'
     run -1 scripts/measure-queue lines 60 # said by the command itself
 }
