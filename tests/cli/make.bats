@@ -472,7 +472,7 @@ run_tests() {
 }
 
 @test "suites run wherever the runner is called from" {
-    program good <<<'ok 1 - a'
+    program good <<<$'ok 1 - a\n1..1'
     stand_in bats <<<$'1..1\nok 1 x'
     touch tests/cli/x.bats
     cd tests
@@ -480,14 +480,19 @@ run_tests() {
     [ "${lines[-1]}" = "2 passed, 0 failed, 0 skipped" ]
 }
 
-@test "a suite that dies, or tests nothing, is a failure" {
+@test "a suite that dies, tests nothing, or fewer than it said, is a failure" {
     program dies 139 <<<'ok 1 - a'
     run_tests ./dies
     [ "$status" -eq 1 ]
     [ "${lines[-1]}" = "2 passed, 1 failed, 0 skipped" ]
-    [[ $output == *"not ok - dies ended with status 139 after 1 tests"* ]]
+    [[ $output == *"Non-zero exit status: 139"* ]]
     program silent <<<''
     run_tests ./silent
     [ "$status" -eq 1 ]
     [ "${lines[-1]}" = "1 passed, 1 failed, 0 skipped" ]
+    program short <<<$'1..2\nok 1 - a'
+    run_tests ./short
+    [ "$status" -eq 1 ]
+    [ "${lines[-1]}" = "2 passed, 1 failed, 0 skipped" ]
+    [[ $output == *"Bad plan.  You planned 2 tests but ran 1."* ]]
 }
