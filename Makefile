@@ -52,8 +52,8 @@ labstat: $(OUT)/labstat $(BUILD)/backend
 
 test-programs: all $(TEST_PROGRAMS) ## Build the tests, and what they test
 
-test: test-programs ## Run the tests that take minutes; ends with "N passed, N failed, N skipped"
-	$(Q)OUT='$(OUT)' BACKEND='$(BACKEND)' scripts/run-tests quick $(TEST_PROGRAMS)
+test: $(QUICK_PROGRAMS) ## Run the tests that take minutes; ends with "N passed, N failed, N skipped"
+	$(Q)OUT='$(OUT)' BACKEND='$(BACKEND)' scripts/run-tests quick $(filter $(TEST_PROGRAMS),$(QUICK_PROGRAMS))
 
 test-all: test-programs ## Run every test: all settings of all labs, cheats, and the build for GPUs
 	$(Q)OUT='$(OUT)' BACKEND='$(BACKEND)' scripts/run-tests all $(TEST_PROGRAMS)

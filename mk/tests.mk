@@ -36,6 +36,11 @@ $(TESTS_TRACED:%=$(OUT)/traced/%/run): $(OUT)/traced/%/run: $(TRACED_COMMON)
 	$(link)
 $(foreach t,$(TESTS_TRACED),$(eval $(OUT)/traced/$(t)/run: $(call traced,$(call object,$(wildcard $(t)/*.cu))) \
     $(call object,$(wildcard $(t)/*.c))))
+# What `make test` builds: labs, tools and tests, without the traced kernels and the mutants. Those are as much again.
+QUICK_PROGRAMS := $(addprefix $(OUT)/,$(LABS) labstat limits convert) $(ROWS_PROGRAM) \
+                  $(filter-out $(OUT)/traced/% %/tests/mutants/run,$(TEST_PROGRAMS)) \
+                  $(if $(wildcard tests/cli),$(OUT)/tests/cli/faulty)
+
 # A program of labs that misbehave, for the tests of the command line.
 test-programs: $(if $(wildcard tests/cli),$(OUT)/tests/cli/faulty $(if $(TWINS),$(OUT)/traced/tests/cli/faulty))
 $(OUT)/tests/cli/faulty: $(call object,$(LAB_MAIN) tests/cli/faulty.cu) $(COMMON)
