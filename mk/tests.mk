@@ -36,7 +36,7 @@ $(TESTS_TRACED:%=$(OUT)/traced/%/run): $(OUT)/traced/%/run: $(TRACED_COMMON)
 	$(link)
 $(foreach t,$(TESTS_TRACED),$(eval $(OUT)/traced/$(t)/run: $(call traced,$(call object,$(wildcard $(t)/*.cu))) \
     $(call object,$(wildcard $(t)/*.c))))
-# What `make test` builds: labs, tools and tests, without the traced kernels and the mutants. Those are as much again.
+# Programs that `make test` builds: labs, tools and tests, without the traced kernels and the mutants. Those are as much again.
 QUICK_PROGRAMS := $(addprefix $(OUT)/,$(LABS) labstat limits convert) $(ROWS_PROGRAM) \
                   $(filter-out $(OUT)/traced/% %/tests/mutants/run,$(TEST_PROGRAMS)) \
                   $(if $(wildcard tests/cli),$(OUT)/tests/cli/faulty)

@@ -354,6 +354,13 @@ static void test_ranges(const contender *c, const device_info *device)
            wrong ? ": " : "", wrong ? wrong : "");
 }
 
+static void test_two_plans(const contender *c, const device_info *device)
+{
+    const char *wrong = two_plans_failure(c, device);
+    tap_ok(!wrong, "lab%d %s: a plan runs when one for a smaller matrix has been prepared%s%s",
+           c->lab, c->name, wrong ? ": " : "", wrong ? wrong : "");
+}
+
 /* A tensor core cuts its sums, so that errors of long ones add up: over the width in SDDMM, over the nonzeros of a row
  * in the others. */
 static void test_long_sums(const contender *c, const device_info *device)

@@ -1,7 +1,6 @@
 #include "two_plans.h"
 
 #include "matrix/generate.h"
-#include "tests/tap.h"
 
 #include <string.h>
 
@@ -63,10 +62,11 @@ static cudaError_t run(const contender *c, prepared *it)
     return error == cudaSuccess ? cudaDeviceSynchronize() : error;
 }
 
-void test_two_plans(const contender *c, const device_info *device)
+const char *two_plans_failure(const contender *c, const device_info *device)
 {
     prepared large = {.A = {0}}, small = {.A = {0}};
-    error_text error = {""};
+    static error_text error;
+    error = (error_text){""};
     int tuning[MAX_TUNABLES] = {0};
     cudaError_t result = cudaErrorUnknown;
     bool refused = false;
@@ -80,12 +80,8 @@ void test_two_plans(const contender *c, const device_info *device)
         if (result == cudaErrorNotSupported) refused = true;
         if (result == cudaSuccess && !refused) result = run(c, &large);
     }
-    tap_ok(refused || result == cudaSuccess,
-           "lab%d %s: a plan runs when one for a smaller matrix has been prepared%s%s", c->lab,
-           c->name, result == cudaSuccess ? "" : ": ",
-           *error.text             ? error.text
-           : result == cudaSuccess ? ""
-                                   : cudaGetErrorName(result));
     destroy(c, &small);
     destroy(c, &large);
+    if (refused || result == cudaSuccess) return NULL;
+    return *error.text ? error.text : cudaGetErrorName(result);
 }

@@ -3,8 +3,9 @@
 
 #include "harness/workbench.h"
 
-/* Prints a test: a plan of c runs as before when another plan of c has been prepared for a smaller matrix. What the driver
- * keeps for a kernel, as the shared memory that it may have, belongs to all of its plans. */
-void test_two_plans(const contender *c, const device_info *device);
+/* Says why a plan of c does not run any more when another plan of c has been prepared for a smaller matrix; NULL: it does.
+ * What the driver keeps for a kernel, as the shared memory that it may have, belongs to all of its plans. The text lives
+ * until the next call. */
+const char *two_plans_failure(const contender *c, const device_info *device);
 
 #endif
