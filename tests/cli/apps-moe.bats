@@ -51,7 +51,7 @@ setup() {
     build_wrong arrange.cu 's/i < end_tile\[MOST_EXPERTS - 1\]; i += MOST/i < end_tile[MOST_EXPERTS - 1] - 1; i += MOST/'
     fails 1 "wrong layout: " "${small[@]}" --ways mma
     cp "$ROOT/apps/moe/arrange.cu" apps/moe/arrange.cu
-    sed -i 's/a.start\[t.expert\] + row - a.first\[t.expert\];/a.start[t.expert] + (row - a.first[t.expert] ^ 1);/' apps/moe/arrange.cu
+    sed -i 's/a.start\[t.expert\] + row - a.first\[t.expert\];/a.start[t.expert] + ((row - a.first[t.expert]) ^ 1);/' apps/moe/arrange.cu
     make -s BACKEND=simt "$app"
     fails 1 "wrong layout: row " "${small[@]}" --ways mma
 }
@@ -60,7 +60,7 @@ setup() {
     build_wrong product_wgmma.cu 's/j.rows.expert \* w.p.deep + s \* DEEP/(j.rows.expert + 1) % w.p.experts * w.p.deep + s * DEEP/'
     fails 1 "wrong y: " "${small[@]}" --ways wgmma
     sed -i 's/steps = w.p.deep \/ DEEP;/steps = max(w.p.deep \/ DEEP - 1, 0);/' apps/moe/product_mma.cu
-    sed -i 's/sum\[i\] += gate\[slot\] \* widen(piece\[i\]);/sum[i] += widen(piece[i]);/' apps/moe/arrange.cu
+    sed -i 's/sum\[i\] += gate\[slot\] \* widen(piece\[i\]);/sum[i] += (gate[slot] > 0) * widen(piece[i]);/' apps/moe/arrange.cu
     touch apps/moe/product_mma.cu apps/moe/arrange.cu
     make -s BACKEND=simt "$app"
     fails 1 "wrong y: " "${small[@]}" --ways mma
