@@ -63,7 +63,7 @@ setup() {
 }
 
 @test "1: a norm whose blocks take their own means for that of all is found" {
-    build_wrong kernels.cu 's/ + each \* off \* off;/;/'
+    build_wrong kernels.cu 's/ + each \* off \* off;/ + 0 * off;/'
     fails 1 "wrong norm: layer 0" "${small[@]}" --kernel dense --layout rows
 }
 
