@@ -20,8 +20,8 @@ typedef struct sddmm_balanced_shape {
     int pieces;       /* 16-byte loads of a lane for a row */
 } sddmm_balanced_shape;
 
-/* Microseconds of one run with `blocks` blocks of columns. Rates are measured limits of an H200, and follow this device's (rates.h). What instructions,
- * segments and L1 cost is fitted to sweeps of five graphs and three pruned weights there, and judged by others
+/* Microseconds of one run with `blocks` blocks of columns. Rates are measured limits of an H200, and follow this device's
+ * (rates.h). What instructions, segments and L1 cost is fitted to sweeps of five graphs and three pruned weights there, and judged by others
  * (labs/31_sddmm_balanced/LOG.md). */
 double sddmm_balanced_time(const row_stats *stats, const sddmm_balanced_shape *shape, int blocks);
 

@@ -3,7 +3,8 @@
  *
  * Every tile costs the same, whatever is stored in it: its products, or the bytes of its rows of X and Y if they
  * take longer to come. Blocks stay on their SM, so that tiles come in waves. Constants are fitted by hand to sweeps of
- * ddi and of weights of 8192 x 2048 with 50 and 98 % zeros on an H200 (labs/33_sddmm_tensor_core/LOG.md). They follow this device's rates.
+ * ddi and of weights of 8192 x 2048 with 50 and 98 % zeros on an H200 (labs/33_sddmm_tensor_core/LOG.md). They follow
+ * this device's rates.
  */
 #include "models/sddmm_tensor_core.h"
 

@@ -99,26 +99,34 @@ static void worst_is_relative_to_the_bound(void **state)
     fake_destroy(&f);
 }
 
-/* For a contender that rounds its operands; empty rows are exact all the same. */
-/* The error that is forgiven to n products within 1, each off by 12. */
-static double forgiven(int64_t n, float error)
+/* One element of n products, wrong by `error`, compared within `bound` as `how` has it. */
+static comparison compare_one(int64_t n, float bound, reference how, float error)
 {
     fake_problem f;
     reference ref;
     comparison c;
     error_text text;
     fake_create(&f, 1, 1);
-    f.bound[0] = 1;
+    f.bound[0] = bound;
     f.length[0] = n;
     reference_create(&f.problem, &ref);
-    ref.product_rounding = 12;
+    ref.product_rounding = how.product_rounding;
+    ref.flushes_subnormals = how.flushes_subnormals;
     assert_int_equal(verify(&ref, (const float *const[]){&error}, &c, &text), STATUS_OK);
     reference_destroy(&ref);
     fake_destroy(&f);
+    return c;
+}
+
+/* The error that is forgiven to n products within 1, each off by 12. */
+static double forgiven(int64_t n, float error)
+{
+    const comparison c = compare_one(n, 1, (reference){.product_rounding = 12}, error);
     assert_int_equal(c.bad, c.worst > 1);
     return error / c.worst;
 }
 
+/* For a contender that rounds its operands; empty rows are exact all the same. */
 static void rounded_products_widen_the_bound(void **state)
 {
     (void)state;
@@ -129,28 +137,16 @@ static void rounded_products_widen_the_bound(void **state)
     assert_float_equal(forgiven(0, 2), 1, 1e-12);
 }
 
-/* The error that is forgiven to n products of subnormals, where additions flush them. */
+/* For a contender whose additions flush subnormals; empty rows are exact all the same. */
 static void flushed_additions_widen_the_bound(void **state)
 {
     (void)state;
     for (int n = 0; n < 3; n++)
         for (int flushes = 0; flushes < 2; flushes++) {
             const float lost = 0x1p-126f * 1.5f * n, more = 0x1p-126f * (2.5f * n + 1);
-            fake_problem f;
-            reference ref;
-            comparison c;
-            error_text text;
-            fake_create(&f, 1, 1);
-            f.bound[0] = 0;
-            f.length[0] = n;
-            reference_create(&f.problem, &ref);
-            ref.flushes_subnormals = flushes;
-            assert_int_equal(verify(&ref, (const float *const[]){&lost}, &c, &text), STATUS_OK);
-            assert_int_equal(c.bad, n > 0 && !flushes);
-            assert_int_equal(verify(&ref, (const float *const[]){&more}, &c, &text), STATUS_OK);
-            assert_int_equal(c.bad, 1);
-            reference_destroy(&ref);
-            fake_destroy(&f);
+            const reference how = {.flushes_subnormals = flushes};
+            assert_int_equal(compare_one(n, 0, how, lost).bad, n > 0 && !flushes);
+            assert_int_equal(compare_one(n, 0, how, more).bad, 1);
         }
 }
 
