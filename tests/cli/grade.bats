@@ -96,7 +96,7 @@ unreadable() {
 @test "starter: neither the grader, nor its targets, nor measured rows, nor tests with kernels" {
     [ ! -e "$starter/common/grader" ]
     [ -z "$(find "$starter" -name 'grade*' -o -name targets.tsv)" ]
-    diff <(cd "$starter/report" && find . -type f | sort) <(cd report && ls -d ./plans/* ./resources.tsv ./results/*/limits.tsv)
+    diff <(cd "$starter/report" && find . -type f | sort) <(cd report && ls -d ./plans/* ./queues/* ./resources.tsv ./results/*/limits.tsv)
     [ -z "$(find "$starter/tests" -name '*.cu' -o -name 'cheats')" ]
     run ! grep -qE '^(grade|starter|ladder|leaderboard|plots|report|predictions)' "$starter/Makefile" "$starter"/mk/*.mk
     [ ! -e "$starter/mk/grader.mk" ] && [ ! -e "$starter/mk/report.mk" ]

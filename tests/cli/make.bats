@@ -459,15 +459,15 @@ run_tests() {
 }
 
 @test "tests are counted, and the exit status follows" {
-    program good <<<$'ok 1 - a\nok 2 - b\nok 3 - c # SKIP no GPU\n1..3'
+    program good <<<$'ok 1 - a\nok 2 - b\nok 3 - c # SKIP no GPU\nnot ok 4 # SKIP as cmocka says it\n1..4'
     run_tests ./good
     [ "$status" -eq 0 ]
-    [ "${lines[-1]}" = "3 passed, 0 failed, 1 skipped" ]
+    [ "${lines[-1]}" = "3 passed, 0 failed, 2 skipped" ]
     [[ $output == *"ok 3 - c # SKIP no GPU"* ]]
     program bad 1 <<<$'ok 1 - a\nnot ok 2 - b\n# why\n1..2'
     run_tests ./good ./bad
     [ "$status" -eq 1 ]
-    [ "${lines[-1]}" = "4 passed, 1 failed, 1 skipped" ]
+    [ "${lines[-1]}" = "4 passed, 1 failed, 2 skipped" ]
     [[ $output == *$'not ok 2 - b\n# why'* ]]
 }
 
