@@ -1,49 +1,42 @@
 /*
- * block_walk.cuh - what a thread reads of the lists of block_walk.h.
+ * block_walk.cuh - what a warp reads of the lists of block_walk.h.
  */
 #ifndef FORMATS_BLOCK_WALK_CUH
 #define FORMATS_BLOCK_WALK_CUH
 
-#include "device/vec.cuh"
+#include "device/warp.cuh"
 
-/* An entry of a bundle: the work of a stripe in a step. GROUP outputs of a group. */
-template <int GROUP> struct bundle_entry {
+/* An entry of a bundle: the work of a stripe in a step. All lanes have the same, but for `block`. */
+struct bundle_entry {
+    int input;        /* input block, or -1: none */
+    unsigned stripes; /* that have the same input */
+    int block;        /* lane j: weight block of output j of the group, or -1: none */
+};
+
+/* Entries of a stripe in a few steps, as a warp holds them: a lane has an int, so one load brings them. GROUP outputs of a
+ * group. All lanes call. */
+template <int GROUP> struct bundle_entries {
     static constexpr int INTS = (1 + GROUP + 1 + 3) / 4 * 4; /* the list's stride */
-    int input, block[GROUP];                                 /* -1: none */
-    int others[INTS - 1 - GROUP]; /* the last: stripes with the same input */
+    static constexpr int STEPS = WARP_SIZE / INTS;
+    int word; /* lane i: int i % INTS of step i / INTS */
 
-    __device__ __forceinline__ unsigned stripes() const
+    /* Loads from `step` on; behind the last step, entries without input. */
+    static __device__ __forceinline__ bundle_entries at(const int *entry, int step, int end,
+                                                        int stripes, int stripe)
     {
-        return (unsigned)others[INTS - 2 - GROUP];
+        const int ahead = lane_id() / INTS;
+        const bool is_there = ahead < STEPS && step + ahead < end;
+        const size_t first = ((size_t)(step + ahead) * stripes + stripe) * INTS;
+        return {is_there ? entry[first + lane_id() % INTS] : -1};
     }
 
-    /* Loads the entry of a stripe in a step; behind the last step, one without input. */
-    static __device__ __forceinline__ bundle_entry at(const int *entry, int step, int end,
-                                                      int stripes, int stripe)
+    __device__ __forceinline__ bundle_entry operator[](int step) const
     {
-        bundle_entry e;
-        const size_t first = ((size_t)step * stripes + stripe) * INTS;
-#pragma unroll
-        for (int i = 0; i < INTS; i += 4) {
-            int four[4] = {-1, -1, -1, -1};
-            if (step < end) load_vector(four, entry + first + i);
-            memcpy((int *)&e + i, four, sizeof four);
-        }
-        return e;
-    }
-
-    /* Returns which blocks are there and open, bit j for block[j]; their gates go to `mine`. */
-    template <bool GATED>
-    __device__ __forceinline__ unsigned open(const float *gates, float (&mine)[GROUP]) const
-    {
-        unsigned open = 0;
-#pragma unroll
-        for (int j = 0; j < GROUP; j++) {
-            if (block[j] < 0) continue;
-            if (GATED) mine[j] = gates[block[j]];
-            if (!GATED || mine[j] != 0) open |= 1u << j;
-        }
-        return open;
+        const int first = step * INTS, lane = lane_id();
+        const int block = __shfl_sync(FULL_MASK, word, first + 1 + (lane < GROUP ? lane : 0));
+        return {__shfl_sync(FULL_MASK, word, first),
+                (unsigned)__shfl_sync(FULL_MASK, word, first + INTS - 1),
+                lane < GROUP ? block : -1};
     }
 };
 

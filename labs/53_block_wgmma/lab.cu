@@ -1,7 +1,7 @@
 /*
  * Lab 53 - blocks on Hopper: block-sparse products at the rate of the copy engine and of wgmma.
  *
- * Idea      Two threads ask the copy engine for everything, eight warps only multiply: a warpgroup by a whole block of W
+ * Idea      Two warps ask the copy engine for everything, eight warps only multiply: a warpgroup by a whole block of W
  *           in shared memory. In a cluster W comes from L2 once for two tiles of tokens, and X once for several stripes.
  * Changed   Lab 52's warps fetch for themselves and meet at a barrier in every step. Here barriers in shared memory
  *           count bytes and warps, a stripe has 256 features, and thread blocks stay for many tiles.
@@ -51,12 +51,12 @@ __device__ __forceinline__ void start_block(const H *block, uint32_t (&x)[B / 16
     wgmma_commit();
 }
 
-/* The warp has read a stage: so it tells the threads that fetch, in all blocks of the cluster. */
-template <class H, int B, int CLUSTER>
-__device__ __forceinline__ void give_back(workplace<H, B> &w, int stage)
+/* The warp has read a stage: so it tells the warps that fetch, in all blocks of the cluster. */
+template <class H, int B>
+__device__ __forceinline__ void give_back(const walk_of &a, workplace<H, B> &w, int stage)
 {
     __syncwarp(); /* one lane arrives for all that have read */
-    if (lane_id() < CLUSTER) mbarrier_arrive_in(&w.empty[stage], lane_id());
+    if (lane_id() < a.cluster.size()) mbarrier_arrive_in(&w.empty[stage], lane_id());
 }
 
 /* A warp's place in its tile: the turn of the ring, its next page, and the stage whose products are still running, or -1. */
@@ -67,7 +67,7 @@ struct progress {
 
 /* Starts a step's products, then waits for those of the step before, whose operands are in `before`. Returns whether it
  * is the tile's last step. */
-template <class H, int B, int CLUSTER, bool TRANSPOSED, bool GATED>
+template <class H, int B, bool TRANSPOSED, bool GATED>
 __device__ __forceinline__ bool multiply_add(const walk_of &a, workplace<H, B> &w, progress &p,
                                              sums<B> &sum, uint32_t (&x)[B / 16][4],
                                              uint32_t (&before)[B / 16][4])
@@ -86,7 +86,7 @@ __device__ __forceinline__ bool multiply_add(const walk_of &a, workplace<H, B> &
     for (int j = 0; j < FEATURES / B; j++) {
         if (!(open >> j & 1)) continue;
         const H *const block = w.page(a, p.page);
-        p.page = next_page(a, p.page);
+        p.page = page_after(a, p.page, 1);
         if constexpr (GATED) {
             float part[B / 8][4] = {};
             start_block<H, B, TRANSPOSED>(block, x, part);
@@ -99,7 +99,7 @@ __device__ __forceinline__ bool multiply_add(const walk_of &a, workplace<H, B> &
     }
     /* The products of the step before are done, those of this one need not be: gives its stage back. */
     wgmma_wait_but(GATED ? 0 : __popc(open), before);
-    if (p.running >= 0) give_back<H, B, CLUSTER>(w, p.running);
+    if (p.running >= 0) give_back(a, w, p.running);
     p.running = s;
     p.turn.advance(a.stages);
     return note & LAST_STEP;
@@ -108,46 +108,45 @@ __device__ __forceinline__ bool multiply_add(const walk_of &a, workplace<H, B> &
 /* ---- a thread block ---------------------------------------------------------------------------- */
 
 /* A warp that multiplies: all tiles of this thread block. */
-template <class H, int B, int CLUSTER, bool TRANSPOSED, bool GATED>
+template <class H, int B, bool TRANSPOSED, bool GATED>
 __device__ __forceinline__ void multiply_all(const walk_of &a, workplace<H, B> &w)
 {
     progress p = {{0, 0}, 0, -1};
-    for (int job = blockIdx.x / CLUSTER; job < a.jobs; job += gridDim.x / CLUSTER) {
-        const tile_of tile = tile_at<CLUSTER>(a, job);
+    for (int job = a.cluster.number(); job < a.jobs; job += a.cluster.count()) {
+        const tile_of tile = tile_at(a, job);
         sums<B> sum = {};
         uint32_t even[B / 16][4] = {}, odd[B / 16][4] = {};
         for (;;) {
-            if (multiply_add<H, B, CLUSTER, TRANSPOSED, GATED>(a, w, p, sum, even, odd)) break;
-            if (multiply_add<H, B, CLUSTER, TRANSPOSED, GATED>(a, w, p, sum, odd, even)) break;
+            if (multiply_add<H, B, TRANSPOSED, GATED>(a, w, p, sum, even, odd)) break;
+            if (multiply_add<H, B, TRANSPOSED, GATED>(a, w, p, sum, odd, even)) break;
         }
         float(&all)[FEATURES / 8][4] = reinterpret_cast<float(&)[FEATURES / 8][4]>(sum);
         wgmma_wait(all);
-        give_back<H, B, CLUSTER>(w, p.running);
+        give_back(a, w, p.running);
         p.running = -1;
         store_tokens<H>(a, w.result[warp_id()], all, tile.token0 + warp_id() * 16,
                         tile.group * FEATURES);
     }
 }
 
-template <class H, int B, int CLUSTER, bool TRANSPOSED, bool GATED>
+template <class H, int B, bool TRANSPOSED, bool GATED>
 static __global__ void __launch_bounds__(THREADS, 1)
     bsmm_wgmma_kernel(const __grid_constant__ walk_of a)
 {
     extern __shared__ __align__(1024) unsigned char shared[];
     workplace<H, B> &w = *reinterpret_cast<workplace<H, B> *>(shared);
     if (threadIdx.x == 0) {
-        mbarrier_init_ring(w.full, w.STAGES, 2, w.empty, WARPS * CLUSTER);
+        mbarrier_init_ring(w.full, w.STAGES, 2, w.empty, WARPS * a.cluster.size());
         mbarrier_publish();
     }
     cluster_sync();
     if (warp_id() < WARPS) {
         warpgroup_take_registers<224>();
-        multiply_all<H, B, CLUSTER, TRANSPOSED, GATED>(a, w);
+        multiply_all<H, B, TRANSPOSED, GATED>(a, w);
     } else {
         warpgroup_give_registers<56>();
-        if (threadIdx.x == WARPS * 32) fetch_X<H, B, CLUSTER, GATED>(a, w);
-        if (threadIdx.x == WARPS * 32 + 32) fetch_W<H, B, CLUSTER, GATED>(a, w);
-        __syncwarp();
+        if (warp_id() == WARPS) fetch_X<H, B, GATED>(a, w);
+        if (warp_id() == WARPS + 1) fetch_W<H, B, GATED>(a, w);
     }
     cluster_sync(); /* others may still send W here, or give stages back */
 }
@@ -168,24 +167,20 @@ static void release(bsmm_plan *plan)
     plan->state = NULL;
 }
 
-/* Calls f with the cluster as a type. */
-template <class F> static cudaError_t with_cluster(int cluster, F f)
+/* The shape of a cluster of so many thread blocks. */
+static cluster_shape shape_of(int cluster)
 {
-    if (cluster == 8) return f(cluster_of<8>());
-    if (cluster == 4) return f(cluster_of<4>());
-    if (cluster == 2) return f(cluster_of<2>());
-    return f(cluster_of<1>());
+    const int tiles = cluster > 1 ? 2 : 1;
+    return {tiles, cluster / tiles};
 }
 
 /* Asks how many clusters of that size run at once: all multiprocessors of one are neighbours, and some may be left over. */
 static cudaError_t clusters_that_fit(int cluster, int *clusters)
 {
-    return with_cluster(cluster, [clusters](auto c) {
-        constexpr auto kernel = bsmm_wgmma_kernel<__half, 64, decltype(c)::SIZE, false, false>;
-        const int bytes = sizeof(workplace<__half, 64>);
-        CUDA_TRY(allow_shared<kernel>(bytes));
-        return clusters_at_once(kernel, THREADS, (size_t)bytes, c.SIZE, clusters);
-    });
+    constexpr auto kernel = bsmm_wgmma_kernel<__half, 64, false, false>;
+    const int bytes = sizeof(workplace<__half, 64>);
+    CUDA_TRY(allow_shared<kernel>(bytes));
+    return clusters_at_once(kernel, THREADS, (size_t)bytes, (unsigned)cluster, clusters);
 }
 
 static cudaError_t prepare(bsmm_plan *plan)
@@ -199,7 +194,7 @@ static cudaError_t prepare(bsmm_plan *plan)
     if (error == cudaSuccess && s->at_once == 0) error = cudaErrorNotSupported;
     if (error == cudaSuccess)
         error = block_walk_build_bundles(plan->layout, plan->transposed, FEATURES / plan->block,
-                                         stripes_of(cluster), &s->walk);
+                                         shape_of(cluster).stripes, &s->walk);
     if (error != cudaSuccess) release(plan);
     return error;
 }
@@ -212,14 +207,15 @@ static void choose(const row_stats *stats, int block, int N, int *tuning)
     const int64_t groups = (stats->cols + group - 1) / group, tiles = (N + TOKENS - 1) / TOKENS;
     double least = INFINITY;
     for (int cluster = 1; cluster <= 8; cluster *= 2) {
-        const int across = tiles_of(cluster), stripes = stripes_of(cluster);
+        const cluster_shape c = shape_of(cluster);
         int at_once = 0;
-        if (across > tiles || stripes > groups) break;
+        if (c.tiles > tiles || c.stripes > groups) break;
         if (clusters_that_fit(cluster, &at_once) != cudaSuccess || at_once == 0) break;
-        const int64_t jobs = (groups + stripes - 1) / stripes * ((tiles + across - 1) / across);
-        const double used = 1 - pow(1 - stats->density, group * stripes);
+        const int64_t jobs =
+            (groups + c.stripes - 1) / c.stripes * ((tiles + c.tiles - 1) / c.tiles);
+        const double used = 1 - pow(1 - stats->density, group * c.stripes);
         const double W = FEATURES * stats->density;
-        const double rows = TOKENS * used / stripes + W / across;
+        const double rows = TOKENS * used / c.stripes + W / c.tiles;
         const double time = (double)((jobs + at_once - 1) / at_once) * fmax(rows, 0.92 * W);
         if (time >= least) continue;
         least = time;
@@ -240,16 +236,15 @@ template <class H, int B> static void divide_ring(const bsmm_plan *plan, walk_of
     a->pages = (R::NUMBERS - a->stages * R::TILE) / R::PAGE;
 }
 
-template <class H, int B, int CLUSTER, bool TRANSPOSED, bool GATED>
+template <class H, int B, bool TRANSPOSED, bool GATED>
 static cudaError_t start(const bsmm_plan *plan, const bsmm_inputs *in, void *out,
                          cudaStream_t stream)
 {
-    typedef cluster_of<CLUSTER> C;
     const walk_state *s = (const walk_state *)plan->state;
     const block_walk *walk = s->walk;
-    constexpr auto kernel = bsmm_wgmma_kernel<H, B, CLUSTER, TRANSPOSED, GATED>;
-    const int bytes = sizeof(workplace<H, B>),
-              across = (plan->N + TOKENS * C::TILES - 1) / (TOKENS * C::TILES);
+    const cluster_shape c = shape_of(plan->tuning[TUNE_CLUSTER]);
+    constexpr auto kernel = bsmm_wgmma_kernel<H, B, TRANSPOSED, GATED>;
+    const int bytes = sizeof(workplace<H, B>), tokens = TOKENS * c.tiles;
     walk_of a = {};
     a.entry = walk->d_entry;
     a.start = walk->d_start;
@@ -258,38 +253,37 @@ static cudaError_t start(const bsmm_plan *plan, const bsmm_inputs *in, void *out
     a.N = plan->N;
     a.outs = bsmm_outs(plan) * B;
     divide_ring<H, B>(plan, &a);
-    a.across = across;
-    a.jobs = walk->bundles * across;
+    a.across = (plan->N + tokens - 1) / tokens;
+    a.jobs = walk->bundles * a.across;
+    a.cluster = c;
     if (a.jobs == 0) return cudaSuccess;
     if (walk->entries) { /* without blocks there may be nothing to describe */
         const size_t ins = (size_t)bsmm_ins(plan) * B, rows = (size_t)plan->layout->blocks * B;
-        CUDA_TRY(tensor_map_make(&a.X, in->in, (size_t)plan->N, ins, TOKENS / C::STRIPES, B));
-        CUDA_TRY(tensor_map_make(&a.W, in->W, rows, B, B / C::TILES, B));
+        CUDA_TRY(tensor_map_make(&a.X, in->in, (size_t)plan->N, ins, TOKENS / c.stripes, B));
+        CUDA_TRY(tensor_map_make(&a.W, in->W, rows, B, B / c.tiles, B));
     }
     CUDA_TRY(allow_shared<kernel>(bytes));
+    const unsigned size = (unsigned)c.size();
     const unsigned clusters = (unsigned)(a.jobs < s->at_once ? a.jobs : s->at_once);
-    return launch_in_clusters(kernel, clusters * CLUSTER, THREADS, (size_t)bytes, stream, CLUSTER,
-                              a);
+    return launch_in_clusters(kernel, clusters * size, THREADS, (size_t)bytes, stream, size, a);
 }
 
-template <class H, int B, int CLUSTER>
+template <class H, int B>
 static cudaError_t launch(const bsmm_plan *plan, const bsmm_inputs *in, void *out,
                           cudaStream_t stream)
 {
     if (plan->transposed)
-        return in->gate ? start<H, B, CLUSTER, true, true>(plan, in, out, stream)
-                        : start<H, B, CLUSTER, true, false>(plan, in, out, stream);
-    return in->gate ? start<H, B, CLUSTER, false, true>(plan, in, out, stream)
-                    : start<H, B, CLUSTER, false, false>(plan, in, out, stream);
+        return in->gate ? start<H, B, true, true>(plan, in, out, stream)
+                        : start<H, B, true, false>(plan, in, out, stream);
+    return in->gate ? start<H, B, false, true>(plan, in, out, stream)
+                    : start<H, B, false, false>(plan, in, out, stream);
 }
 
 template <class H>
 static cudaError_t run(const bsmm_plan *plan, const bsmm_inputs *in, void *out, cudaStream_t stream)
 {
-    return with_cluster(plan->tuning[TUNE_CLUSTER], [&](auto c) {
-        return plan->block == 64 ? launch<H, 64, c.SIZE>(plan, in, out, stream)
-                                 : launch<H, 32, c.SIZE>(plan, in, out, stream);
-    });
+    return plan->block == 64 ? launch<H, 64>(plan, in, out, stream)
+                             : launch<H, 32>(plan, in, out, stream);
 }
 
 static size_t format_bytes(const bsmm_plan *plan)
@@ -302,7 +296,7 @@ static const char *unsuited(const problem *p)
     bool compiled;
     if (problem_knob(p, BSMM_KNOB_BLOCK) < 32) return "blocks of 32 and 64 only (lab 52 has 16)";
     if (device_facts_get()->compute_capability != 90 ||
-        compiled_for_90(bsmm_wgmma_kernel<__half, 64, 2, false, false>, &compiled) != cudaSuccess ||
+        compiled_for_90(bsmm_wgmma_kernel<__half, 64, false, false>, &compiled) != cudaSuccess ||
         !compiled)
         return "wgmma needs compute capability 9.0, and code for it (make ARCH=90); lab 52 runs "
                "elsewhere";

@@ -1,5 +1,5 @@
 /*
- * ring.cuh - what lies in shared memory, and the threads that fill it: steps of tiles of X and blocks of W, brought by the
+ * ring.cuh - what lies in shared memory, and the warps that fill it: steps of tiles of X and blocks of W, brought by the
  * copy engine; and the way of results out.
  *
  * A step has a barrier `full`, for the bytes that its copies bring, and one `empty`, for the warps that have read it. In a
@@ -22,22 +22,18 @@
 
 /* Tokens and features of a thread block; its warpgroups that multiply, 64 tokens each, and one that fetches. */
 constexpr int TOKENS = 128, FEATURES = 256, WARPS = TOKENS / 16, THREADS = TOKENS * 2 + 128;
+constexpr int MOST_STRIPES = 4; /* of a cluster */
 
-/* Tiles of tokens of a cluster, and stripes of features. */
-constexpr int tiles_of(int cluster)
-{
-    return cluster > 1 ? 2 : 1;
-}
-constexpr int stripes_of(int cluster)
-{
-    return cluster / tiles_of(cluster);
-}
-
-/* A thread block's place among them: ranks count tiles first. */
-template <int CLUSTER> struct cluster_of {
-    static constexpr int SIZE = CLUSTER, TILES = tiles_of(CLUSTER), STRIPES = stripes_of(CLUSTER);
-    static __device__ int tile() { return cluster_rank() % TILES; }
-    static __device__ int stripe() { return cluster_rank() / TILES; }
+/* Thread blocks of a cluster: 1 or 2 tiles of tokens, by 1 to 4 stripes of features. Ranks count tiles first. */
+struct cluster_shape {
+    int tiles, stripes;
+    __host__ __device__ int size() const { return tiles * stripes; }
+    /* This thread block's place among them. */
+    __device__ int tile() const { return cluster_rank() & (tiles - 1); }
+    __device__ int stripe() const { return cluster_rank() >> (tiles - 1); }
+    /* Its cluster's first job; the next ones are count() further on. */
+    __device__ int number() const { return (int)blockIdx.x / size(); }
+    __device__ int count() const { return (int)gridDim.x / size(); }
 };
 
 /* Arguments of the kernel. entry, start: formats/block_walk.h, in bundles. */
@@ -49,6 +45,7 @@ struct walk_of {
     int N, outs;       /* tokens; features out */
     int stages, pages; /* of the ring */
     int across, jobs;  /* clusters side by side along the tokens; in all */
+    cluster_shape cluster;
 };
 
 constexpr unsigned LAST_STEP = 1u << 31;
@@ -72,22 +69,21 @@ template <class H, int B> struct workplace {
     }
 };
 
-/* The page after that one. */
-__device__ __forceinline__ int next_page(const walk_of &a, int page)
+/* The page that comes so many after that one. */
+__device__ __forceinline__ int page_after(const walk_of &a, int page, int many)
 {
-    return page + 1 == a.pages ? 0 : page + 1;
+    return page + many < a.pages ? page + many : page + many - a.pages;
 }
 
 /* A tile of the output: a group of features of a bundle, and tokens from token0 on. Clusters take every so many jobs. */
 struct tile_of {
     int bundle, group, token0;
 };
-template <int CLUSTER> __device__ __forceinline__ tile_of tile_at(const walk_of &a, int job)
+__device__ __forceinline__ tile_of tile_at(const walk_of &a, int job)
 {
-    typedef cluster_of<CLUSTER> C;
-    const int bundle = job / a.across;
-    return {bundle, bundle * C::STRIPES + C::stripe(),
-            (job % a.across * C::TILES + C::tile()) * TOKENS};
+    const cluster_shape &c = a.cluster;
+    const int bundle = job / a.across, across = job - bundle * a.across;
+    return {bundle, bundle * c.stripes + c.stripe(), (across * c.tiles + c.tile()) * TOKENS};
 }
 
 /* Where piece `c` of row `r` of a tile lies, in numbers, as the copy engine has left it. */
@@ -111,45 +107,42 @@ __device__ __forceinline__ void send(H *box, const tensor_map *map, int row, int
         tensor_copy_multicast(box, map, row, column, full, ranks);
 }
 
-/* Asks for a step's share of X. A tile is cut into STRIPES boxes; the thread blocks that need it, `stripes`, take turns in
- * sending one to all of them. */
-template <class H, int B, int CLUSTER>
+/* Asks for a step's share of X. A tile is cut into a box for each stripe of the cluster; the thread blocks that need it,
+ * `stripes`, take turns in sending one to all of them. One lane. */
+template <class H, int B>
 __device__ __forceinline__ void ask_X(const walk_of &a, H *stage, mbarrier *full, int input,
                                       unsigned stripes, int token0)
 {
-    typedef cluster_of<CLUSTER> C;
+    const cluster_shape &c = a.cluster;
+    const int each = TOKENS / c.stripes, senders = __popc(stripes);
     unsigned ranks = 0;
 #pragma unroll
-    for (int p = 0; p < C::STRIPES; p++)
-        ranks |= (stripes >> p & 1) << (p * C::TILES + C::tile());
-    const int each = TOKENS / C::STRIPES;
-    for (int i = __popc(stripes & ((1u << C::stripe()) - 1)); i < C::STRIPES; i += __popc(stripes))
+    for (int p = 0; p < MOST_STRIPES; p++)
+        ranks |= (stripes >> p & 1) << (p * c.tiles + c.tile());
+    for (int i = __popc(stripes & ((1u << c.stripe()) - 1)); i < c.stripes; i += senders)
         send(stage + i * each * B, &a.X, token0 + i * each, input * B, full, ranks);
 }
 
-/* Asks for a step's share of W: of open blocks, for all tiles of tokens. They take the pages from `page` on, and the one
- * after them is returned. */
-template <class H, int B, int CLUSTER>
-__device__ __forceinline__ int ask_W(const walk_of &a, workplace<H, B> &w, mbarrier *full,
-                                     const int *block, unsigned open, int page)
+/* Asks for a step's share of W, for all tiles of tokens. Lane j brings the block of column j, if that one is open. They take
+ * the pages from `page` on, in order. */
+template <class H, int B>
+__device__ __forceinline__ void ask_W(const walk_of &a, workplace<H, B> &w, mbarrier *full,
+                                      int block, unsigned open, int page)
 {
-    typedef cluster_of<CLUSTER> C;
-    const int share = B / C::TILES, first = C::tile() * share;
-    const unsigned ranks = ((1u << C::TILES) - 1) << (C::stripe() * C::TILES);
-#pragma unroll
-    for (int j = 0; j < FEATURES / B; j++) {
-        if (!(open >> j & 1)) continue;
-        send(w.page(a, page) + first * B, &a.W, block[j] * B + first, 0, full, ranks);
-        page = next_page(a, page);
-    }
-    return page;
+    const cluster_shape &c = a.cluster;
+    const int share = B / c.tiles, first = c.tile() * share;
+    const unsigned ranks = ((1u << c.tiles) - 1) << (c.stripe() * c.tiles);
+    const int mine = page_after(a, page, __popc(open & ((1u << lane_id()) - 1)));
+    if (open >> lane_id() & 1)
+        send(w.page(a, mine) + first * B, &a.W, block * B + first, 0, full, ranks);
 }
 
-/* The ring, as the thread that fetches W sees it: the next step, the oldest one that may still be read, and what lies between
+/* The ring, as the warp that fetches W sees it: the next step, the oldest one that may still be read, and what lies between
  * them. */
 struct ring_room {
     ring_turn oldest;
     int stage, steps, page, pages; /* the next step's first ones; in use */
+    int blocks;                    /* lane s: pages of stage s */
 };
 
 /* Waits until there is room for a step of so many blocks. */
@@ -159,75 +152,97 @@ __device__ __forceinline__ void make_room(const walk_of &a, workplace<H, B> &w, 
 {
     while (r.steps == a.stages || r.pages + blocks > a.pages) {
         mbarrier_wait(&w.empty[r.oldest.number], r.oldest.parity);
-        r.pages -= __popc(w.note[r.oldest.number] & ~LAST_STEP);
+        r.pages -= __shfl_sync(FULL_MASK, r.blocks, r.oldest.number);
         r.steps--;
         r.oldest.advance(a.stages);
     }
 }
 
-/* Calls `bring` with each step's entry, its tile, and LAST_STEP or 0: all steps of all tiles of this thread block. A tile
- * without blocks is one step of nothing. The next step's entry is on its way from L2 while this one waits for room. */
-template <int B, int CLUSTER, class F>
-__device__ __forceinline__ void for_each_step(const walk_of &a, F bring)
+/* Where a warp that fetches is: steps of a job from `step` on. Behind the last job, job >= a.jobs and no step. */
+struct steps_of {
+    int job, step, end;
+};
+__device__ __forceinline__ steps_of steps_of_job(const walk_of &a, int job)
 {
-    typedef cluster_of<CLUSTER> C;
-    typedef bundle_entry<FEATURES / B> entry;
-    for (int job = blockIdx.x / CLUSTER; job < a.jobs; job += gridDim.x / CLUSTER) {
-        const tile_of tile = tile_at<CLUSTER>(a, job);
-        const int end = a.start[tile.bundle + 1];
-        int step = a.start[tile.bundle];
-        entry now = entry::at(a.entry, step, end, C::STRIPES, C::stripe());
-        do {
-            const entry next = entry::at(a.entry, step + 1, end, C::STRIPES, C::stripe());
-            bring(now, tile, step + 1 >= end ? LAST_STEP : 0);
-            now = next;
-        } while (++step < end);
+    if (job >= a.jobs) return {job, 0, 0};
+    const int bundle = job / a.across;
+    return {job, a.start[bundle], a.start[bundle + 1]};
+}
+
+/* Calls `bring` with each step's entry, its tile, and LAST_STEP or 0: all steps of all tiles of this thread block. A tile
+ * without blocks is one step of nothing. The next entries are on their way from L2 while these are used. */
+template <int B, class F> __device__ __forceinline__ void for_each_step(const walk_of &a, F bring)
+{
+    typedef bundle_entries<FEATURES / B> entries;
+    const auto load = [&](const steps_of &s) {
+        return entries::at(a.entry, s.step, s.end, a.cluster.stripes, a.cluster.stripe());
+    };
+    const int clusters = a.cluster.count();
+    steps_of here = steps_of_job(a, a.cluster.number());
+    entries now = load(here);
+    while (here.job < a.jobs) {
+        steps_of then = {here.job, here.step + entries::STEPS, here.end};
+        if (then.step >= then.end) then = steps_of_job(a, here.job + clusters);
+        const entries next = load(then);
+        const tile_of tile = tile_at(a, here.job);
+        for (int i = 0; i == 0 || (i < entries::STEPS && here.step + i < here.end); i++)
+            bring(now[i], tile, here.step + i + 1 >= here.end ? LAST_STEP : 0);
+        here = then;
+        now = next;
     }
 }
 
-/* The thread that fetches X, as fast as stages are given back: announces the bytes, and asks for the copies. */
-template <class H, int B, int CLUSTER, bool GATED>
+/* Returns the columns whose blocks are there and open. Lane j's gate, if its block is there, goes to `gate`. */
+template <bool GATED>
+__device__ __forceinline__ unsigned open_columns(const float *gates, int block, float &gate)
+{
+    if (GATED && block >= 0) gate = gates[block];
+    return __ballot_sync(FULL_MASK, block >= 0 && (!GATED || gate != 0));
+}
+
+/* The warp that fetches X, as fast as stages are given back: announces the bytes, and asks for the copies. */
+template <class H, int B, bool GATED>
 __device__ __forceinline__ void fetch_X(const walk_of &a, workplace<H, B> &w)
 {
-    const unsigned mine = 1u << cluster_of<CLUSTER>::stripe();
+    const unsigned mine = 1u << a.cluster.stripe();
     ring_turn turn = {0, 1};
-    for_each_step<B, CLUSTER>(a, [&](const bundle_entry<FEATURES / B> &e, const tile_of &tile,
-                                     unsigned) {
+    for_each_step<B>(a, [&](const bundle_entry &e, const tile_of &tile, unsigned) {
         mbarrier *const full = &w.full[turn.number];
         bool has_X = e.input >= 0;
-        if (GATED && e.stripes() == mine) { /* others do not know of this one's gates */
-            float gate[FEATURES / B];
-            has_X = e.template open<GATED>(a.gate, gate) != 0;
-        }
+        float gate;
+        if (GATED && e.stripes == mine) /* others do not know of this one's gates */
+            has_X = open_columns<GATED>(a.gate, e.block, gate) != 0;
         mbarrier_wait(&w.empty[turn.number], turn.parity);
-        mbarrier_expect(full, has_X ? TOKENS * B * 2 : 0);
-        if (has_X)
-            ask_X<H, B, CLUSTER>(a, w.tile(turn.number), full, e.input, e.stripes(), tile.token0);
+        if (lane_id() == 0) {
+            mbarrier_expect(full, has_X ? TOKENS * B * 2 : 0);
+            if (has_X) ask_X<H, B>(a, w.tile(turn.number), full, e.input, e.stripes, tile.token0);
+        }
         turn.advance(a.stages);
     });
 }
 
-/* The thread that fetches W, as fast as pages are given back: leaves notes and gates, too. */
-template <class H, int B, int CLUSTER, bool GATED>
+/* The warp that fetches W, as fast as pages are given back: leaves notes and gates, too. */
+template <class H, int B, bool GATED>
 __device__ __forceinline__ void fetch_W(const walk_of &a, workplace<H, B> &w)
 {
+    const int lane = lane_id();
     ring_room r = {};
-    for_each_step<B, CLUSTER>(
-        a, [&](const bundle_entry<FEATURES / B> &e, const tile_of &, unsigned last) {
-            float gate[FEATURES / B];
-            const unsigned open = e.template open<GATED>(a.gate, gate);
-            const int blocks = __popc(open), s = r.stage;
-            make_room(a, w, r, blocks);
-            w.note[s] = open | last;
-#pragma unroll
-            for (int j = 0; j < FEATURES / B; j++)
-                if (GATED && open >> j & 1) w.gate[s][j] = gate[j];
-            mbarrier_expect(&w.full[s], blocks * B * B * 2);
-            r.page = ask_W<H, B, CLUSTER>(a, w, &w.full[s], e.block, open, r.page);
-            r.stage = s + 1 == a.stages ? 0 : s + 1;
-            r.steps++;
-            r.pages += blocks;
-        });
+    for_each_step<B>(a, [&](const bundle_entry &e, const tile_of &, unsigned last) {
+        float gate;
+        const unsigned open = open_columns<GATED>(a.gate, e.block, gate);
+        const int blocks = __popc(open), s = r.stage;
+        make_room(a, w, r, blocks);
+        if (GATED && open >> lane & 1) w.gate[s][lane] = gate;
+        if (lane == 0) w.note[s] = open | last;
+        __syncwarp(); /* the arrival follows what all lanes have left */
+        if (lane == 0) mbarrier_expect(&w.full[s], blocks * B * B * 2);
+        ask_W<H, B>(a, w, &w.full[s], e.block, open, r.page);
+        if (lane == s) r.blocks = blocks;
+        r.page = page_after(a, r.page, blocks);
+        r.pages += blocks;
+        r.stage = s + 1 == a.stages ? 0 : s + 1;
+        r.steps++;
+    });
 }
 
 /* Stores a warp's 16 tokens: 64 features at a time through its part of `result`, so that 8 lanes write 128 bytes of a
