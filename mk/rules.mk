@@ -11,7 +11,7 @@ endef
 $(BUILD)/backend: FORCE
 	$(call stamp,$(OUT))
 $(OUT)/settings: FORCE
-	$(call stamp,$(CC) $(CFLAGS_ALL) $(CFLAGS) $(CXX) $(CXXFLAGS_ALL) $(CU_CHECKS) $(TRACE) $(CXXFLAGS) $(NVCC) $(NVCCFLAGS_ALL) $(NVCCFLAGS) $(LDFLAGS) $(LDLIBS_ALL))
+	$(call stamp,$(CC) $(CFLAGS_ALL) $(CFLAGS) $(CXX) $(CXXFLAGS_ALL) $(CU_CHECKS) $(TRACE) $(CXXFLAGS) $(NVCC) $(NVCCFLAGS_ALL) $(FAST) $(NVCCFLAGS) $(LDFLAGS) $(LDLIBS_ALL))
 # Asks for a file, since the tree may lie in a checkout of something else, untracked.
 commit = $(shell git ls-files --error-unmatch Makefile >/dev/null 2>&1 && \
 	git describe --always --dirty --abbrev=12 --exclude '*' 2>/dev/null || echo unknown)
@@ -43,12 +43,14 @@ $(OUT)/%.S.o: %.S $(OUT)/settings
 	$(Q)$(CC) $(DEPS) -c $< -o $@
 
 ifeq ($(BACKEND),cuda)
+# Code that is never run is less optimised where this nvcc can, which takes a third of the time: device-code, and all with
+# FAST=1. Files that use wgmma are not, for ptxas warns of products one after the other only where it optimises.
+FAST_COMPILE = $(eval FAST_COMPILE := $(if $(findstring Ofast-compile,$(shell $(NVCC) --help)),-Ofc=max))$(FAST_COMPILE)
+FAST_OBJECT = $(if $(filter 1,$(FAST)),$(if $(shell grep -ls wgmma_ $(<D)/*.cu*),,$(FAST_COMPILE)))
 $(OUT)/%.cu.o: %.cu $(OUT)/settings
 	@mkdir -p $(@D)
 	$(call say,NVCC,$<)
-	$(Q)$(NVCC) $(NVCCFLAGS_ALL) $(NVCCFLAGS) -MMD -MP -c $< -o $@
-# Device code of a file, less optimised where this nvcc can: it is never run, and takes a third of the time.
-FAST_COMPILE = $(eval FAST_COMPILE := $(if $(findstring Ofast-compile,$(shell $(NVCC) --help)),-Ofc=max))$(FAST_COMPILE)
+	$(Q)$(NVCC) $(NVCCFLAGS_ALL) $(FAST_OBJECT) $(NVCCFLAGS) -MMD -MP -c $< -o $@
 $(OUT)/%.fatbin: %.cu $(OUT)/settings
 	@mkdir -p $(@D)
 	$(call say,FATBIN,$<)

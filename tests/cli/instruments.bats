@@ -186,6 +186,12 @@ fails() {
     done
 }
 
+@test "--memcheck finds every block's importance written, of those that do not exist, too" {
+    simt_only
+    looks 0 "$PROGRAMS/lab55" blocks:in=128,out=64,block=16,density=0.5 9 --set SCALE=0 --vs none --memcheck
+    [[ $output == *"right in all 48 elements"* && $output == *"memcheck: nothing found"* ]]
+}
+
 @test "a finding fails a contender whose result is right" {
     simt_only
     FAULT=outside looks 1 ./faulty "$TINY" 5 --memcheck --json rows.json
