@@ -209,7 +209,7 @@ __device__ __forceinline__ void fetch_X(const walk_of &a, workplace<H, B> &w)
     for_each_step<B>(a, [&](const bundle_entry &e, const tile_of &tile, unsigned) {
         mbarrier *const full = &w.full[turn.number];
         bool has_X = e.input >= 0;
-        float gate;
+        float gate = 0;
         if (GATED && e.stripes == mine) /* others do not know of this one's gates */
             has_X = open_columns<GATED>(a.gate, e.block, gate) != 0;
         mbarrier_wait(&w.empty[turn.number], turn.parity);
@@ -228,7 +228,7 @@ __device__ __forceinline__ void fetch_W(const walk_of &a, workplace<H, B> &w)
     const int lane = lane_id();
     ring_room r = {};
     for_each_step<B>(a, [&](const bundle_entry &e, const tile_of &, unsigned last) {
-        float gate;
+        float gate = 0;
         const unsigned open = open_columns<GATED>(a.gate, e.block, gate);
         const int blocks = __popc(open), s = r.stage;
         make_room(a, w, r, blocks);
