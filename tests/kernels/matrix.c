@@ -43,8 +43,8 @@ static const int SWEPT_WIDTHS[] = {136, 33, 66};
 /* The matrices with every row length at every alignment and with rows of thousands have more nonzeros than LARGE, and
  * take as long as all the others. They leave out what those have: a second width of a kind, widths that only make
  * more slices, and settings at other widths than one, a multiple of 8. */
-enum { LARGE = 50000, SWEPT_OF_LARGE = 24 };
-static const int WIDTHS_OF_LARGE[] = {1, 2, 7, 8};
+enum { LARGE = 50000, SWEPT_OF_LARGE = 40 };
+static const int WIDTHS_OF_LARGE[] = {1, 2, 7, 8, 33};
 /* Widths of the quick matrix, which tries the choice of each lab alone: one column, a vector and a half, whole vectors. */
 static const int QUICK_WIDTHS[] = {1, 33, 64};
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
