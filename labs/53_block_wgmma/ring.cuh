@@ -158,15 +158,16 @@ __device__ __forceinline__ void make_room(const walk_of &a, workplace<H, B> &w, 
     }
 }
 
-/* Where a warp that fetches is: steps of a job from `step` on. Behind the last job, job >= a.jobs and no step. */
-struct steps_of {
+/* Where a warp that fetches is: in a tile, at `step` of its bundle. Behind the last job, job >= a.jobs and no step. */
+struct walk_place {
     int job, step, end;
+    tile_of tile;
 };
-__device__ __forceinline__ steps_of steps_of_job(const walk_of &a, int job)
+__device__ __forceinline__ walk_place begin_job(const walk_of &a, int job)
 {
-    if (job >= a.jobs) return {job, 0, 0};
-    const int bundle = job / a.across;
-    return {job, a.start[bundle], a.start[bundle + 1]};
+    if (job >= a.jobs) return {job, 0, 0, {}};
+    const tile_of tile = tile_at(a, job);
+    return {job, a.start[tile.bundle], a.start[tile.bundle + 1], tile};
 }
 
 /* Calls `bring` with each step's entry, its tile, and LAST_STEP or 0: all steps of all tiles of this thread block. A tile
@@ -174,19 +175,19 @@ __device__ __forceinline__ steps_of steps_of_job(const walk_of &a, int job)
 template <int B, class F> __device__ __forceinline__ void for_each_step(const walk_of &a, F bring)
 {
     typedef bundle_entries<FEATURES / B> entries;
-    const auto load = [&](const steps_of &s) {
-        return entries::at(a.entry, s.step, s.end, a.cluster.stripes, a.cluster.stripe());
+    const auto load = [&](const walk_place &p) {
+        return entries::at(a.entry, p.step, p.end, a.cluster.stripes, a.cluster.stripe());
     };
     const int clusters = a.cluster.count();
-    steps_of here = steps_of_job(a, a.cluster.number());
+    walk_place here = begin_job(a, a.cluster.number());
     entries now = load(here);
     while (here.job < a.jobs) {
-        steps_of then = {here.job, here.step + entries::STEPS, here.end};
-        if (then.step >= then.end) then = steps_of_job(a, here.job + clusters);
+        walk_place then = here;
+        then.step += entries::STEPS;
+        if (then.step >= then.end) then = begin_job(a, here.job + clusters);
         const entries next = load(then);
-        const tile_of tile = tile_at(a, here.job);
         for (int i = 0; i == 0 || (i < entries::STEPS && here.step + i < here.end); i++)
-            bring(now[i], tile, here.step + i + 1 >= here.end ? LAST_STEP : 0);
+            bring(now[i], here.tile, here.step + i + 1 >= here.end ? LAST_STEP : 0);
         here = then;
         now = next;
     }
