@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS_AT_A_TIME = 64, TURNS = 8 };
+enum { ROWS_AT_A_TIME = 64, TURNS = 8, ORACLE_ROWS = 8 };
 
 /* Rows that an OpenMP thread takes at a time: few, since hub rows make them unequal, and each thread several times. */
 static int rows_at_a_time(int64_t rows)
@@ -32,7 +32,9 @@ static float round_up(double x)
 static bool compute(const problem *p, int which, double *value, float *bound)
 {
     const output *o = &p->outputs[which];
-    const int64_t longest = output_longest(o);
+    const bool together = p->operation->oracle_rows != NULL;
+    const int most = together ? ORACLE_ROWS : 1;
+    const int64_t longest = output_longest(o) * most, batches = (o->rows + most - 1) / most;
     int failed = 0;
 #pragma omp parallel
     {
@@ -41,11 +43,16 @@ static bool compute(const problem *p, int which, double *value, float *bound)
 #pragma omp atomic write
             failed = 1;
         }
-#pragma omp for schedule(dynamic, rows_at_a_time(o->rows))
-        for (int64_t row = 0; row < o->rows; row++) {
+#pragma omp for schedule(dynamic, rows_at_a_time(batches))
+        for (int64_t batch = 0; batch < batches; batch++) {
             if (!row_bound) continue;
-            const int64_t at = output_first(o, row), length = output_length(o, row);
-            p->operation->oracle(p, which, row, value + at, row_bound);
+            const int64_t row = batch * most, left = o->rows - row;
+            const int count = left < most ? (int)left : most;
+            const int64_t at = output_first(o, row), length = output_length(o, row) * count;
+            if (together)
+                p->operation->oracle_rows(p, which, row, count, value + at, row_bound);
+            else
+                p->operation->oracle(p, which, row, value + at, row_bound);
             for (int64_t j = 0; j < length; j++)
                 bound[at + j] = round_up(row_bound[j]);
         }

@@ -7,6 +7,7 @@
 #include "matrix/random.h"
 #include "ops/attention_problem.h"
 #include "ops/rounding.h"
+#include "ops/wide_vectors.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -201,7 +202,7 @@ typedef struct pair {
  * factor of exp of those. dp and D are sums of d products: (d + 4) u of the sum of their sizes. Then ds = p (dp - D) has
  * p's error times the difference, the difference's times p, and 3 u.
  */
-static pair pair_of(const problem *p, int64_t row, int64_t column, int head)
+WIDE_INLINE pair pair_of(const problem *p, int64_t row, int64_t column, int head)
 {
     const double WILD = 30; /* beyond that nothing is certain */
     const backward_problem *own = p->own;
@@ -212,6 +213,7 @@ static pair pair_of(const problem *p, int64_t row, int64_t column, int head)
     const float *v = f->V.floats + right * d, *o = own->O.floats + left * d;
     const float *g = own->dO.floats + left * d;
     double s = 0, S = 0, dp = 0, D = 0, sizes = 0;
+#pragma omp simd reduction(+ : s, S, dp, D, sizes)
     for (int c = 0; c < d; c++) {
         const double qk = (double)q[c] * k[c], gv = (double)g[c] * v[c], go = (double)g[c] * o[c];
         s += qk;
@@ -231,21 +233,24 @@ static pair pair_of(const problem *p, int64_t row, int64_t column, int head)
 }
 
 /* Adds factor * row to the sums behind a gradient. What is below 2^-60 of 1 may be lost as a whole. */
-static void add(bounded factor, const float *row, int d, double *sum, double *off, double *size)
+WIDE_INLINE void add(bounded factor, const float *row, int d, double *sum, double *off,
+                     double *size)
 {
-    const bool counts = fabs(factor.value) > 0x1p-60;
+    const double size_of = fabs(factor.value) > 0x1p-60 ? fabs(factor.value) + factor.bound : 0;
+    const double lost = size_of > 0 ? factor.bound : factor.bound + fabs(factor.value);
+#pragma omp simd
     for (int c = 0; c < d; c++) {
         const double by = fabs((double)row[c]);
         sum[c] += factor.value * row[c];
-        off[c] += (factor.bound + (counts ? 0 : fabs(factor.value))) * by;
-        if (counts) size[c] += (fabs(factor.value) + factor.bound) * by;
+        off[c] += lost * by;
+        size[c] += size_of * by;
     }
 }
 
 /* Gradient `which` of one row of Q, or column's row of K or V, for one head. Adding n products up in whatever order,
  * and multiplying by the scale, is off by (n + 6) u of the sum of their sizes; n leaves out what is lost anyway. */
-static void gradient(const problem *p, int which, int64_t node, int head, double *sum,
-                     double *bound)
+WIDE_INLINE void gradient(const problem *p, int which, int64_t node, int head, double *sum,
+                          double *bound)
 {
     const backward_problem *own = p->own;
     const attention_problem *f = &own->forward;
@@ -276,6 +281,7 @@ static void gradient(const problem *p, int which, int64_t node, int head, double
     free(size);
 }
 
+WIDE_VECTORS
 static void oracle(const problem *p, int output, int64_t row, double *reference, double *bound)
 {
     const attention_problem *f = &((const backward_problem *)p->own)->forward;

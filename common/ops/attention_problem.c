@@ -4,6 +4,7 @@
 #include "matrix/random.h"
 #include "ops/rounding.h"
 #include "ops/softmax.h"
+#include "ops/wide_vectors.h"
 
 #include <float.h>
 #include <math.h>
@@ -230,7 +231,7 @@ enum status attention_problem_create(const problem *p, enum attention_mode mode,
 
 /* ---- the exact result ------------------------------------------------------------------------ */
 
-static double leaky(double x)
+WIDE_INLINE double leaky(double x)
 {
     return x < 0 ? (double)ATTENTION_SLOPE * x : x;
 }
@@ -240,8 +241,8 @@ static double leaky(double x)
  * DOT: a dot product of d terms is off by (d + 1) u sum |q k| at most, in whatever order; the factor 1 / sqrt(d), that
  * times log2(e), and its rounding and the product's take 5 more. GAT: the sum, the slope and the product with it, and
  * with log2(e), round 5 times. GATV2: each term rounds 4 times before d of them are added. */
-static void score_of(const attention_problem *own, int64_t row, int64_t column, int head,
-                     double *score, double *error)
+WIDE_INLINE void score_of(const attention_problem *own, int64_t row, int64_t column, int head,
+                          double *score, double *error)
 {
     const int d = own->d;
     const size_t left = (size_t)row * own->heads + head, right = (size_t)column * own->heads + head;
@@ -266,6 +267,7 @@ static void score_of(const attention_problem *own, int64_t row, int64_t column, 
     case ATTENTION_GATV2: {
         const float *q = own->Q.floats + left * d, *v = own->V.floats + right * d;
         const float *a = own->a.floats + (size_t)head * d;
+#pragma omp simd reduction(+ : sum, size)
         for (int c = 0; c < d; c++) {
             const double term = a[c] * leaky((double)q[c] + v[c]);
             sum += term;
@@ -281,6 +283,7 @@ static void score_of(const attention_problem *own, int64_t row, int64_t column, 
 }
 
 /* In 16 bits a kernel may have stored the score, without the bias and the factor 1 / sqrt(d), once on its way. */
+WIDE_VECTORS
 void attention_scores(const problem *p, const attention_problem *own, int64_t row, int head,
                       double *score, double *error)
 {
@@ -325,9 +328,9 @@ static void finish(const problem *p, bool is_weighted, int64_t n, double spread,
     }
 }
 
-static void weigh(const problem *p, const attention_problem *own, int64_t row, int head,
-                  const double *share, const double *error, const row_sum *all, double *O,
-                  double *bound)
+WIDE_INLINE void weigh(const problem *p, const attention_problem *own, int64_t row, int head,
+                       const double *share, const double *error, const row_sum *all, double *O,
+                       double *bound)
 {
     const csr_matrix *A = p->A;
     const int64_t first = A->row_ptr[row], n = A->row_ptr[row + 1] - first;
@@ -343,6 +346,7 @@ static void weigh(const problem *p, const attention_problem *own, int64_t row, i
         for (int64_t j = 0; j < n; j++) {
             const size_t at = (size_t)A->col_idx[first + j] * own->heads + head;
             const float *V = own->V.floats + at * d + from;
+#pragma omp simd
             for (int c = 0; c < count; c++) {
                 const double part = share[j] * V[c], size = fabs(part);
                 s.result[c] += part;
@@ -356,6 +360,7 @@ static void weigh(const problem *p, const attention_problem *own, int64_t row, i
     }
 }
 
+WIDE_VECTORS
 bool attention_row(const problem *p, const attention_problem *own, int64_t row, int head, double *O,
                    double *O_bound, double *lse, double *lse_bound)
 {

@@ -8,6 +8,7 @@
 #include "matrix/random.h"
 #include "ops/bsmm_problem.h"
 #include "ops/rounding.h"
+#include "ops/wide_vectors.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -164,8 +165,8 @@ static int input_of(const bsmm_problem *own, int b)
 
 /* Adds the products behind feature o of output `out`, for tokens first .. end - 1, to sums from `at` on. Returns how many
  * there are of a token. */
-static double add_feature(const problem *p, int out, int o, int64_t first, int64_t end,
-                          bsmm_sums *s, int64_t at, enum mistake mistake)
+WIDE_INLINE double add_feature(const problem *p, int out, int o, int64_t first, int64_t end,
+                               bsmm_sums *s, int64_t at, enum mistake mistake)
 {
     const bsmm_problem *own = p->own;
     const int B = own->block;
@@ -180,76 +181,96 @@ static double add_feature(const problem *p, int out, int o, int64_t first, int64
         const float *in = own->in.floats + (int64_t)input_of(own, b[j]) * B * pitch;
         if (gate == 0) continue;
         n += B;
-        for (int i = 0; i < B; i++) {
-            const double w = gate * weight(own, b[j], i, o, mistake);
-            for (int64_t t = first; t < end; t++)
-                bsmm_sums_add(s, at + t - first, w * in[i * pitch + t * step]);
+        for (int i = 0; i < B; i += BSMM_LINES) {
+            double w[BSMM_LINES];
+            for (int u = 0; u < BSMM_LINES; u++)
+                w[u] = gate * weight(own, b[j], i + u, o, mistake);
+            const float *x = in + i * pitch + first * step;
+            if (token_major) /* the compiler sees a step of 1 */
+                bsmm_sums_add_lines(s, at, w, BSMM_LINES, x, pitch, step, end - first);
+            else
+                bsmm_sums_add_lines(s, at, w, BSMM_LINES, x, pitch, 1, end - first);
         }
     }
     return n;
 }
 
-/* Adds x times B weights, `step` floats apart, to B sums. Inlined, so that the compiler sees a step of 1. */
-static inline void add_line(const float *w, int64_t step, int B, double x, double *restrict result,
-                            double *restrict size, double *restrict squares,
-                            double *restrict largest)
-{
-#pragma omp simd
-    for (int o = 0; o < B; o++) {
-        const double product = x * w[o * step], positive = product < 0 ? -product : product;
-        result[o] += product;
-        size[o] += positive;
-        squares[o] += product * product;
-        largest[o] = positive > largest[o] ? positive : largest[o];
-    }
-}
-
-/* Adds the products of one token behind all features of output `out` to sums from `at` on: weights in the order of memory,
- * for each token reads all of W. Returns how many there are of a feature. */
-static double add_token(const problem *p, int out, int64_t token, bsmm_sums *s, int64_t at)
+/* Adds the products of `count` tokens behind all features of output `out` to sums from 0 on: those of the second token
+ * behind those of the first. A line of weights is read once for all of them. Returns how many there are of a feature. */
+WIDE_INLINE double add_tokens(const problem *p, int out, int64_t token, int count, bsmm_sums *s)
 {
     const bsmm_problem *own = p->own;
     const int B = own->block;
-    int count;
-    const int *b = blocks_of(own, out, &count);
+    const int64_t length = (int64_t)own->ins * B; /* of a token */
+    int blocks;
+    const int *b = blocks_of(own, out, &blocks);
     double n = 0;
-    for (int j = 0; j < count; j++) {
+    for (int j = 0; j < blocks; j++) {
         const double gate = gate_of(own, b[j], NONE);
         const float *W = own->W.floats + (size_t)b[j] * B * B;
-        const float *in = own->in.floats + (token * own->ins + input_of(own, b[j])) * B;
+        const float *in = own->in.floats + token * length + (int64_t)input_of(own, b[j]) * B;
         if (gate == 0) continue;
         n += B;
-        for (int i = 0; i < B; i++)
-            if (own->transposed)
-                add_line(W + i, B, B, gate * in[i], s->result + at, s->size + at, s->squares + at,
-                         s->largest + at);
-            else
-                add_line(W + i * B, 1, B, gate * in[i], s->result + at, s->size + at,
-                         s->squares + at, s->largest + at);
+        for (int i = 0; i < B; i += BSMM_LINES)
+            for (int t = 0; t < count; t++) {
+                const int64_t at = (int64_t)t * B;
+                double x[BSMM_LINES];
+                for (int u = 0; u < BSMM_LINES; u++)
+                    x[u] = gate * in[t * length + i + u];
+                if (own->transposed)
+                    bsmm_sums_add_lines(s, at, x, BSMM_LINES, W + i, 1, B, B);
+                else
+                    bsmm_sums_add_lines(s, at, x, BSMM_LINES, W + i * B, B, 1, B);
+            }
     }
     return n;
 }
 
-/* A row is a feature, of all tokens, or a token's features. Products have two roundings where there are gates, which the
- * bound's 4 covers. The factor that is drawn for each product by itself is that of X. */
-static void oracle(const problem *p, int output, int64_t row, double *reference, double *bound)
+static void store(const problem *p, const bsmm_sums *s, int64_t at, double n, double *reference,
+                  double *bound)
+{
+    *reference = bsmm_sums_result(s, at, p);
+    *bound = bsmm_sums_bound(s, at, n, p);
+}
+
+/* Products have two roundings where there are gates, which the bound's 4 covers. The factor that is drawn for each product
+ * by itself is that of X. A row is a feature, of all tokens, or a token's features. */
+WIDE_VECTORS
+static void oracle_rows(const problem *p, int output, int64_t first, int count, double *reference,
+                        double *bound)
 {
     (void)output; /* there is one */
     const bsmm_problem *own = p->own;
     const int B = own->block;
     const bool token_major = bsmm_token_major(p->precision);
-    const int64_t length = output_length(&p->outputs[0], row);
+    const int64_t length = output_length(&p->outputs[0], first);
     bsmm_sums s;
-    const bool made = bsmm_sums_alloc(&s, length);
-    double n = 0;
-    if (made && !token_major)
-        n = add_feature(p, (int)(row / B), (int)(row % B), 0, length, &s, 0, NONE);
-    for (int64_t i = 0; i < length; i++) {
-        if (made && token_major && i % B == 0) n = add_token(p, (int)(i / B), row, &s, i);
-        reference[i] = made ? bsmm_sums_result(&s, i, p) : NAN; /* nothing unchecked passes */
-        bound[i] = made ? bsmm_sums_bound(&s, i, n, p) : 0;
+    const bool made = bsmm_sums_alloc(&s, token_major ? (int64_t)count * B : length);
+    for (int64_t i = 0; !made && i < count * length; i++) {
+        reference[i] = NAN; /* nothing unchecked passes */
+        bound[i] = 0;
+    }
+    for (int r = 0; made && !token_major && r < count; r++) {
+        bsmm_sums_clear(&s);
+        const int64_t row = first + r;
+        const double n = add_feature(p, (int)(row / B), (int)(row % B), 0, length, &s, 0, NONE);
+        for (int64_t i = 0; i < length; i++)
+            store(p, &s, i, n, &reference[r * length + i], &bound[r * length + i]);
+    }
+    for (int out = 0; made && token_major && out < own->outs; out++) {
+        bsmm_sums_clear(&s);
+        const double n = add_tokens(p, out, first, count, &s);
+        for (int64_t i = 0; i < (int64_t)count * B; i++) {
+            const int64_t at = i / B * length + (int64_t)out * B + i % B;
+            store(p, &s, i, n, &reference[at], &bound[at]);
+        }
     }
     if (made) bsmm_sums_free(&s);
+}
+
+static void oracle(const problem *p, int output, int64_t row, double *reference, double *bound)
+{
+    oracle_rows(p, output, row, 1, reference, bound);
 }
 
 /* Products behind an element; of a token's row those of all its features. */
@@ -497,6 +518,7 @@ const operation bsmm_operation = {
     .create = create,
     .destroy = destroy,
     .oracle = oracle,
+    .oracle_rows = oracle_rows,
     .row_length = row_length,
     .explain = explain,
     .cost = cost,

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- the layout ------------------------------------------------------------------------------ */
 
@@ -90,7 +91,13 @@ bool bsmm_sums_alloc(bsmm_sums *s, int64_t count)
     s->size = s->result + count;
     s->squares = s->size + count;
     s->largest = s->squares + count;
+    s->count = count;
     return true;
+}
+
+void bsmm_sums_clear(bsmm_sums *s)
+{
+    memset(s->result, 0, 4 * (size_t)s->count * sizeof *s->result);
 }
 
 void bsmm_sums_free(bsmm_sums *s)

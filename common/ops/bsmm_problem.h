@@ -7,6 +7,7 @@
 
 #include "matrix/block_layout.h"
 #include "ops/inputs.h"
+#include "ops/wide_vectors.h"
 
 /* The knob of a block's side. */
 #define BSMM_BLOCK_KNOB                                                              \
@@ -46,20 +47,62 @@ bool bsmm_weights_fill(numbers *n, const block_layout *layout, int block, const 
 /* Sums of a row of an output: ops/rounding.h says of what. Four arrays in one. */
 typedef struct bsmm_sums {
     double *result, *size, *squares, *largest;
+    int64_t count;
 } bsmm_sums;
 
 /* Room for `count` of them, all 0. False: no memory. */
 bool bsmm_sums_alloc(bsmm_sums *s, int64_t count);
+void bsmm_sums_clear(bsmm_sums *s); /* 0 again */
 void bsmm_sums_free(bsmm_sums *s);
 
-/* Adds the product x to element `at`. */
-static inline void bsmm_sums_add(bsmm_sums *s, int64_t at, double x)
+/* Adds the products of n numbers a, `a_step` floats apart, with n numbers b to element `at`. */
+WIDE_INLINE void bsmm_sums_add_dot(bsmm_sums *s, int64_t at, const float *a, int64_t a_step,
+                                   const float *b, int64_t b_step, int64_t n)
 {
-    const double size = x < 0 ? -x : x;
-    s->result[at] += x;
-    s->size[at] += size;
-    s->squares[at] += x * x;
-    s->largest[at] = size > s->largest[at] ? size : s->largest[at];
+    double result = s->result[at], size = s->size[at], squares = s->squares[at];
+    double largest = s->largest[at];
+#pragma omp simd reduction(+ : result, size, squares) reduction(max : largest)
+    for (int64_t i = 0; i < n; i++) {
+        const double product = (double)a[i * a_step] * b[i * b_step];
+        const double positive = product < 0 ? -product : product;
+        result += product;
+        size += positive;
+        squares += product * product;
+        largest = positive > largest ? positive : largest;
+    }
+    s->result[at] = result;
+    s->size[at] = size;
+    s->squares[at] = squares;
+    s->largest[at] = largest;
+}
+
+enum {
+    BSMM_LINES = 4
+}; /* that are best added together: sums are then loaded and stored once for four products */
+
+/* Adds x[0] times `count` numbers, `step` floats apart, to elements from `at` on; then x[1] times those `pitch` floats
+ * further; and so on, `lines` times. */
+WIDE_INLINE void bsmm_sums_add_lines(bsmm_sums *s, int64_t at, const double *x, int lines,
+                                     const float *line, int64_t pitch, int64_t step, int64_t count)
+{
+#pragma omp simd
+    for (int64_t i = at; i < at + count; i++) {
+        double result = s->result[i], size = s->size[i], squares = s->squares[i];
+        double largest = s->largest[i];
+#pragma GCC unroll 4
+        for (int u = 0; u < lines; u++) {
+            const double product = x[u] * line[u * pitch + (i - at) * step];
+            const double positive = product < 0 ? -product : product;
+            result += product;
+            size += positive;
+            squares += product * product;
+            largest = positive > largest ? positive : largest;
+        }
+        s->result[i] = result;
+        s->size[i] = size;
+        s->squares[i] = squares;
+        s->largest[i] = largest;
+    }
 }
 
 /* The exact element `at`, a sum of n products, and its bound as it is stored. Of whole numbers it is the nearest number of

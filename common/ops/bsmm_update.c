@@ -8,6 +8,7 @@
 #include "matrix/random.h"
 #include "ops/bsmm_problem.h"
 #include "ops/rounding.h"
+#include "ops/wide_vectors.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -153,8 +154,8 @@ enum mistake {
 };
 
 /* Adds the products of all pairs and tokens of element (i, j) of block b to sums' element `at`. */
-static void add_element(const problem *p, int b, int i, int j, enum mistake mistake, bsmm_sums *s,
-                        int64_t at)
+WIDE_INLINE void add_element(const problem *p, int b, int i, int j, enum mistake mistake,
+                             bsmm_sums *s, int64_t at)
 {
     const update_problem *own = p->own;
     const block_layout *l = &own->layout;
@@ -166,9 +167,37 @@ static void add_element(const problem *p, int b, int i, int j, enum mistake mist
     for (int64_t pair = 0; pair < pairs; pair++) {
         const float *X = own->X.floats + pair * C * N + (token_major ? c : c * N);
         const float *dY = own->dY.floats + pair * K * N + (token_major ? k : k * N);
-        for (int64_t t = 0; t < N; t++)
-            bsmm_sums_add(s, at, (double)X[token_major ? t * C : t] * dY[token_major ? t * K : t]);
+        if (token_major)
+            bsmm_sums_add_dot(s, at, X, C, dY, K, N);
+        else /* the compiler sees steps of 1 */
+            bsmm_sums_add_dot(s, at, X, 1, dY, 1, N);
     }
+}
+
+enum { ROWS = 8 }; /* of a block of 64: their sums, 16 KB, stay in the fastest memory */
+
+/* Adds the products of all elements of block b, where features are token-major, in the order of memory. */
+WIDE_INLINE void add_block(const problem *p, int b, bsmm_sums *s)
+{
+    const update_problem *own = p->own;
+    const block_layout *l = &own->layout;
+    const int B = own->block;
+    const int64_t C = (int64_t)l->rows * B, K = (int64_t)l->cols * B, N = p->width * own->pairs;
+    for (int first = 0; first < B; first += ROWS)
+        for (int64_t t = 0; t < N; t += BSMM_LINES) {
+            const int tokens = N - t < BSMM_LINES ? (int)(N - t) : BSMM_LINES;
+            const float *X = own->X.floats + t * C + (int64_t)l->row[b] * B;
+            const float *dY = own->dY.floats + t * K + (int64_t)l->col[b] * B;
+            for (int i = first; i < first + ROWS; i++) {
+                double x[BSMM_LINES];
+                for (int u = 0; u < tokens; u++)
+                    x[u] = X[u * C + i];
+                if (tokens == BSMM_LINES) /* the compiler sees how many */
+                    bsmm_sums_add_lines(s, (int64_t)i * B, x, BSMM_LINES, dY, K, 1, B);
+                else
+                    bsmm_sums_add_lines(s, (int64_t)i * B, x, tokens, dY, K, 1, B);
+            }
+        }
 }
 
 /* The number that the sum of block b is multiplied by: 0 where the gate stops it. */
@@ -179,9 +208,10 @@ static double factor_of(const update_problem *own, int b, enum mistake mistake)
     return own->alpha * gate * (mistake == SQUARED_GATE ? gate : 1);
 }
 
-/* Returns what a kernel with that mistake stores; without one, `off` is what a right one may be off before that. */
-static double element(const problem *p, int b, int i, int j, enum mistake mistake, bsmm_sums *s,
-                      int64_t at, double *off)
+/* Returns what a kernel with that mistake stores of the sum `at`; without one, `off` is what a right one may be off before
+ * that. */
+static double element(const problem *p, int b, int i, int j, enum mistake mistake,
+                      const bsmm_sums *s, int64_t at, double *off)
 {
     const update_problem *own = p->own;
     const double n = (double)own->pairs * p->width, factor = factor_of(own, b, mistake);
@@ -189,7 +219,6 @@ static double element(const problem *p, int b, int i, int j, enum mistake mistak
     const double old = own->U.floats ? own->beta * own->U.floats[place] : 0;
     *off = 0;
     if (factor == 0) return old;
-    add_element(p, b, i, j, mistake, s, at);
     const product_sum sum = {n, s->size[at], s->squares[at], s->largest[at], s->result[at]};
     const double scaled = factor * s->result[at];
     /* The factor is alpha times a gate, rounded; the product with it is rounded, and so is the last sum. beta * U is a
@@ -200,6 +229,7 @@ static double element(const problem *p, int b, int i, int j, enum mistake mistak
     return scaled + (mistake == BETA_PER_PAIR ? own->pairs : 1) * old;
 }
 
+WIDE_VECTORS
 static void oracle(const problem *p, int output, int64_t row, double *reference, double *bound)
 {
     (void)output; /* there is one */
@@ -208,6 +238,11 @@ static void oracle(const problem *p, int output, int64_t row, double *reference,
     const bool stopped = factor_of(own, (int)row, NONE) == 0;
     bsmm_sums s;
     const bool made = bsmm_sums_alloc(&s, (int64_t)B * B);
+    if (made && !stopped && bsmm_token_major(p->precision))
+        add_block(p, (int)row, &s);
+    else if (made && !stopped)
+        for (int i = 0; i < B * B; i++)
+            add_element(p, (int)row, i / B, i % B, NONE, &s, i);
     for (int i = 0; i < B * B; i++) {
         double off = 0;
         const double exact = made ? element(p, (int)row, i / B, i % B, NONE, &s, i, &off) : NAN;
@@ -240,9 +275,12 @@ static void explain(const problem *p, int output, int64_t row, int64_t place, do
     double would[NUM_MISTAKES], off;
     bsmm_sums s;
     if (!bsmm_sums_alloc(&s, NUM_MISTAKES)) return;
-    for (int m = NONE; m < NUM_MISTAKES; m++)
-        would[m] = element(p, (int)row, (int)(place / own->block), (int)(place % own->block),
-                           (enum mistake)m, &s, m, &off);
+    for (int m = NONE; m < NUM_MISTAKES; m++) {
+        const int i = (int)(place / own->block), j = (int)(place % own->block);
+        if (factor_of(own, (int)row, (enum mistake)m) != 0)
+            add_element(p, (int)row, i, j, (enum mistake)m, &s, m);
+        would[m] = element(p, (int)row, i, j, (enum mistake)m, &s, m, &off);
+    }
     /* A mistake that changes nothing here explains nothing. */
     for (int m = NONE + 1; m < NUM_MISTAKES && !text[0]; m++) {
         const double size = s.size[m] + fabs(would[m]);

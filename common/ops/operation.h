@@ -277,6 +277,10 @@ typedef struct operation {
      * correct kernel of the problem's precision can make: output_length() of both. Never derived from a
      * lab. It may call another operation's, whose bound its own then carries on. */
     void (*oracle)(const problem *p, int output, int64_t row, double *reference, double *bound);
+    /* Optional. The same for `count` rows of one length, from `first` on, one behind the other: where each of them reads so
+     * much that reading it once for several of them is much faster. */
+    void (*oracle_rows)(const problem *p, int output, int64_t first, int count, double *reference,
+                        double *bound);
     /* How many nonzeros stand behind a row of the outputs: for messages and diagnoses. */
     int64_t (*row_length)(const problem *p, int64_t row);
     /* Optional. What a wrong element of outputs[output] looks like, as "only the first 96 of 100 features

@@ -9,6 +9,7 @@
 #include "matrix/random.h"
 #include "ops/inputs.h"
 #include "ops/rounding.h"
+#include "ops/wide_vectors.h"
 
 #include <float.h>
 #include <math.h>
@@ -61,7 +62,7 @@ static double weight_of(const problem *p, int64_t z)
  *
  * Products of x and y are 0 or at least 2^-46, so that only those with w underflow. They are K
  * products and a last one, off by half of 2^-149 each: (K + 1) 2^-149 is enough. */
-static bounded product(const problem *p, int64_t x, int64_t y, int features, double w)
+WIDE_INLINE bounded product(const problem *p, int64_t x, int64_t y, int features, double w)
 {
     const sddmm_inputs *own = p->own;
     const float *X = own->X.floats + (size_t)x * p->width;
@@ -82,11 +83,12 @@ static bounded product(const problem *p, int64_t x, int64_t y, int features, dou
 }
 
 /* D[z], the nonzero of that row. */
-static bounded element_of(const problem *p, int64_t row, int64_t z)
+WIDE_INLINE bounded element_of(const problem *p, int64_t row, int64_t z)
 {
     return product(p, row, p->A->col_idx[z], p->width, weight_of(p, z));
 }
 
+WIDE_VECTORS
 static void oracle(const problem *p, int output, int64_t row, double *reference, double *bound)
 {
     (void)output; /* there is one */

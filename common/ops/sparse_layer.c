@@ -7,6 +7,7 @@
 #include "matrix/random.h"
 #include "ops/inputs.h"
 #include "ops/rounding.h"
+#include "ops/wide_vectors.h"
 
 #include <float.h>
 #include <math.h>
@@ -252,14 +253,19 @@ typedef struct bounded {
     double value, bound;
 } bounded;
 
-static void add(product_sum *s, double a, double b)
+/* The sum of count products ab. */
+WIDE_INLINE product_sum dot(const float *a, const float *b, int count)
 {
-    const double product = a * b, magnitude = fabs(product);
-    s->n++;
-    s->result += product;
-    s->size += magnitude;
-    s->squares += product * product;
-    s->largest = magnitude > s->largest ? magnitude : s->largest;
+    double result = 0, size = 0, squares = 0, largest = 0;
+#pragma omp simd reduction(+ : result, size, squares) reduction(max : largest)
+    for (int i = 0; i < count; i++) {
+        const double product = (double)a[i] * b[i], magnitude = fabs(product);
+        result += product;
+        size += magnitude;
+        squares += product * product;
+        largest = magnitude > largest ? magnitude : largest;
+    }
+    return (product_sum){count, size, squares, largest, result};
 }
 
 /* Whether a row's columns ascend, each named once. Else products share a random factor, and the bound of random signs
@@ -271,23 +277,47 @@ static bool ascends(const csr_matrix *rows, int64_t row)
     return true;
 }
 
-/* A row of Y or dX: that of `rows`, W or its transpose, times `table`. */
-static void product_row(const problem *p, const csr_matrix *rows, const numbers *values,
-                        const float *table, int64_t row, double *reference, double *bound)
+enum { CHUNK = 64 }; /* columns of Y or dX that are computed together */
+
+/* Sums behind each of them. */
+typedef struct chunk {
+    double result[CHUNK], size[CHUNK], squares[CHUNK], largest[CHUNK];
+} chunk;
+
+WIDE_INLINE void add_products(chunk *c, double w, const float *x, int columns)
 {
-    const int64_t first = rows->row_ptr[row], end = rows->row_ptr[row + 1];
+#pragma omp simd
+    for (int j = 0; j < columns; j++) {
+        const double product = w * x[j], magnitude = fabs(product);
+        c->result[j] += product;
+        c->size[j] += magnitude;
+        c->squares[j] += product * product;
+        c->largest[j] = magnitude > c->largest[j] ? magnitude : c->largest[j];
+    }
+}
+
+/* A row of Y or dX: that of `rows`, W or its transpose, times `table`. */
+WIDE_INLINE void product_row(const problem *p, const csr_matrix *rows, const numbers *values,
+                             const float *table, int64_t row, double *reference, double *bound)
+{
+    const int64_t start = rows->row_ptr[row], end = rows->row_ptr[row + 1];
     const bool random = ascends(rows, row);
-    for (int n = 0; n < p->width; n++) {
-        product_sum s = {0};
-        for (int64_t z = first; z < end; z++)
-            add(&s, values->floats[z], table[(size_t)rows->col_idx[z] * p->width + n]);
-        if (!random) s.squares = INFINITY;
-        reference[n] = s.result;
-        bound[n] = 0;
-        if (p->whole)
-            reference[n] = precision_round(p->precision, (float)s.result);
-        else if (end > first)
-            bound[n] = rounding_stored(p->precision, s.result, rounding_bound(&s));
+    for (int first = 0; first < p->width; first += CHUNK) {
+        const int columns = p->width - first < CHUNK ? p->width - first : CHUNK;
+        chunk c = {0};
+        for (int64_t z = start; z < end; z++)
+            add_products(&c, values->floats[z], table + (size_t)rows->col_idx[z] * p->width + first,
+                         columns);
+        for (int j = 0; j < columns; j++) {
+            const product_sum s = {(double)(end - start), c.size[j],
+                                   random ? c.squares[j] : INFINITY, c.largest[j], c.result[j]};
+            reference[first + j] = s.result;
+            bound[first + j] = 0;
+            if (p->whole)
+                reference[first + j] = precision_round(p->precision, (float)s.result);
+            else if (end > start)
+                bound[first + j] = rounding_stored(p->precision, s.result, rounding_bound(&s));
+        }
     }
 }
 
@@ -297,7 +327,7 @@ static void product_row(const problem *p, const csr_matrix *rows, const numbers 
  * one long sum takes. A time step's gradient may be rounded to 16 bits. Adding T of them, scaling, and subtracting
  * from w round T + 2 times, each by u of a number of at most |w| + eta S, S the sum of the gradients' sizes.
  */
-static bounded new_weight(const problem *p, int64_t row, int64_t z)
+WIDE_INLINE bounded new_weight(const problem *p, int64_t row, int64_t z)
 {
     const layer_problem *own = p->own;
     const int N = p->width, T = steps_of(p);
@@ -307,9 +337,7 @@ static bounded new_weight(const problem *p, int64_t row, int64_t z)
     for (int t = 0; t < T; t++) {
         const float *dy = own->dY.floats + t * own->dY_step + (size_t)row * N;
         const float *x = own->X.floats + t * own->X_step + (size_t)p->A->col_idx[z] * N;
-        product_sum one = {0};
-        for (int n = 0; n < N; n++)
-            add(&one, dy[n], x[n]);
+        const product_sum one = dot(dy, x, N);
         gradient += one.result;
         all.n += one.n;
         all.size += one.size;
@@ -328,13 +356,14 @@ static bounded new_weight(const problem *p, int64_t row, int64_t z)
 }
 
 /* W by columns is what W is, rounded once. Of whole numbers there is one right result. */
-static bounded rounded_weight(const problem *p, int64_t row, int64_t z)
+WIDE_INLINE bounded rounded_weight(const problem *p, int64_t row, int64_t z)
 {
     const bounded w = new_weight(p, row, z);
     if (p->whole) return (bounded){precision_round(p->precision, (float)w.value), 0};
     return (bounded){w.value, rounding_stored(p->precision, w.value, w.bound)};
 }
 
+WIDE_VECTORS
 static void oracle(const problem *p, int output, int64_t row, double *reference, double *bound)
 {
     const layer_problem *own = p->own;

@@ -9,6 +9,7 @@
 #include "ops/inputs.h"
 #include "ops/rounding.h"
 #include "ops/spmm_ranges.h"
+#include "ops/wide_vectors.h"
 
 #include <float.h>
 #include <math.h>
@@ -131,8 +132,9 @@ typedef struct chunk {
 } chunk;
 
 /* Adds what the product of a value, or of several of that sum, and the row b contributes. */
-static void add_squares(chunk *c, double value, const float *b, int columns)
+WIDE_INLINE void add_squares(chunk *c, double value, const float *b, int columns)
 {
+#pragma omp simd
     for (int j = 0; j < columns; j++) {
         const double product = fabs(value * b[j]);
         c->squares[j] += product * product;
@@ -140,8 +142,9 @@ static void add_squares(chunk *c, double value, const float *b, int columns)
     }
 }
 
-static void add_products(chunk *c, double value, const float *b, int columns)
+WIDE_INLINE void add_products(chunk *c, double value, const float *b, int columns)
 {
+#pragma omp simd
     for (int j = 0; j < columns; j++) {
         const double product = value * b[j];
         c->result[j] += product;
@@ -151,6 +154,7 @@ static void add_products(chunk *c, double value, const float *b, int columns)
 
 /* Whole numbers have the nearest number of the precision as their one right result. Of others the bound is that of
  * rounding.c. B is random, so values of a row that share a column share the random factor. */
+WIDE_VECTORS
 static void oracle(const problem *p, int output, int64_t row, double *reference, double *bound)
 {
     (void)output; /* there is one */
