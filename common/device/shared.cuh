@@ -21,6 +21,20 @@ __device__ __forceinline__ uint32_t shared_address(const void *p)
 #endif
 }
 
+/* Returns p, which points into the block's shared memory, as something that the compiler keeps in a register. Else it may make
+ * the address anew at each use. In a cluster that reads the block's number from a special register, which takes 30 cycles:
+ * many, where one warp's instructions follow each other. */
+template <class T> __device__ __forceinline__ T *shared_in_register(T *p)
+{
+#ifdef __CUDACC__
+    uint32_t address = (uint32_t)__cvta_generic_to_shared(p);
+    asm volatile("" : "+r"(address)); /* might have changed it, for all that the compiler knows */
+    return (T *)__cvta_shared_to_generic(address);
+#else
+    return p;
+#endif
+}
+
 /* Loads any type of 1 to 16 bytes, at a multiple of its size. */
 template <class T> __device__ __forceinline__ T load_shared(uint32_t address)
 {

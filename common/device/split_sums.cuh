@@ -51,6 +51,17 @@ inline int choose_splits(int across)
     return best;
 }
 
+/* Returns how many blocks share a row of groups: `asked`, or the rule's number where that is 0. It is more where one block
+ * would add up more than MOST_PRODUCTS of the longest row. A tensor core cuts each sum towards zero, so errors have one
+ * sign as long as the sum has. Their share of the bound grows with the root of the products (lab 9's LOG.md). */
+inline int splits_for(int asked, int across, int64_t longest)
+{
+    constexpr int64_t MOST_PRODUCTS = 6144;
+    const int least = (int)((longest + MOST_PRODUCTS - 1) / MOST_PRODUCTS);
+    const int wanted = asked == 0 ? choose_splits(across) : asked;
+    return max(1, min(max(wanted, least), across));
+}
+
 /* Stores a lane's sums, the first of which is of (row, column) in the layout of mma.cuh: to C, finished and
  * rounded, or in fp32 to its split. */
 template <int TILE_N, class H>

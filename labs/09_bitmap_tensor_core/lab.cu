@@ -175,8 +175,7 @@ static cudaError_t fill_state(spmm_plan *plan, bitmap_state *s)
     CUDA_TRY(tca_bme_create(&plan->A, &s->A));
     CUDA_TRY(cudaMalloc(&s->d_used, groups_of(plan->A.cols) * sizeof *s->d_used + 1));
     CUDA_TRY(tca_bme_used_columns(&s->A, s->d_used));
-    if (splits == 0) splits = choose_splits(s->A.across);
-    splits = max(1, min(splits, s->A.across));
+    splits = splits_for(splits, s->A.across, plan->A.stats->max);
     const size_t rows = (size_t)s->A.down * GROUP_SIDE, pitch = (size_t)slices * tile_of(N);
     s->sums = split_sums{.splits = splits, .rows = rows, .pitch = pitch, .d_sum = NULL};
     if (splits > 1 || s->A.num_repeats)

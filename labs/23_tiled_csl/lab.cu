@@ -166,8 +166,7 @@ static cudaError_t fill_state(spmm_plan *plan, tiled_csl_state *s)
     const int N = plan->N, across = groups_of(plan->A.cols);
     CUDA_TRY(cudaMalloc(&s->d_used, across * sizeof *s->d_used + 1));
     CUDA_TRY(encode(plan, s));
-    if (splits == 0) splits = choose_splits(across);
-    splits = max(1, min(splits, across));
+    splits = splits_for(splits, across, plan->A.stats->max);
     const size_t rows = (size_t)s->A.down * GROUP_SIDE, pitch = (size_t)slices_of(N) * tile_of(N);
     s->sums = split_sums{.splits = splits, .rows = rows, .pitch = pitch, .d_sum = NULL};
     if (splits > 1 || s->repeats.num_repeats)

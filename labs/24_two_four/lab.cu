@@ -176,8 +176,7 @@ static cudaError_t fill_state(spmm_plan *plan, two_four_state *s)
 {
     int &splits = plan->tuning[TUNE_SPLIT];
     const int N = plan->N, across = groups_of(plan->A.cols);
-    if (splits == 0) splits = choose_splits(across);
-    splits = max(1, min(splits, across));
+    splits = splits_for(splits, across, plan->A.stats->max);
     s->sums.splits = splits;
     s->sums.rows = (size_t)groups_of(plan->A.rows) * GROUP_SIDE;
     s->sums.pitch = (size_t)slices_of(N) * tile_of(N);

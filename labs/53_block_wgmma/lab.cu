@@ -68,9 +68,9 @@ struct progress {
 /* Starts a step's products, then waits for those of the step before, whose operands are in `before`. Returns whether it
  * is the tile's last step. */
 template <class H, int B, bool TRANSPOSED, bool GATED>
-__device__ __forceinline__ bool multiply_add(const walk_of &a, workplace<H, B> &w, progress &p,
-                                             sums<B> &sum, uint32_t (&x)[B / 16][4],
-                                             uint32_t (&before)[B / 16][4])
+__device__ __forceinline__ bool
+multiply_add(const walk_of &a, const ring_size &ring, workplace<H, B> &w, progress &p, sums<B> &sum,
+             uint32_t (&x)[B / 16][4], uint32_t (&before)[B / 16][4])
 {
     const int s = p.turn.number, lane = lane_id();
     const H *const X = w.tile(s);
@@ -85,8 +85,8 @@ __device__ __forceinline__ bool multiply_add(const walk_of &a, workplace<H, B> &
 #pragma unroll
     for (int j = 0; j < FEATURES / B; j++) {
         if (!(open >> j & 1)) continue;
-        const H *const block = w.page(a, p.page);
-        p.page = page_after(a, p.page, 1);
+        const H *const block = w.page(ring, p.page);
+        p.page = ring.after(p.page, 1);
         if constexpr (GATED) {
             float part[B / 8][4] = {};
             start_block<H, B, TRANSPOSED>(block, x, part);
@@ -101,7 +101,7 @@ __device__ __forceinline__ bool multiply_add(const walk_of &a, workplace<H, B> &
     wgmma_wait_but(GATED ? 0 : __popc(open), before);
     if (p.running >= 0) give_back(a, w, p.running);
     p.running = s;
-    p.turn.advance(a.stages);
+    p.turn.advance(ring.stages);
     return note & LAST_STEP;
 }
 
@@ -111,14 +111,16 @@ __device__ __forceinline__ bool multiply_add(const walk_of &a, workplace<H, B> &
 template <class H, int B, bool TRANSPOSED, bool GATED>
 __device__ __forceinline__ void multiply_all(const walk_of &a, workplace<H, B> &w)
 {
+    const cluster_place at = place_in(a.cluster);
+    const ring_size &ring = a.ring;
     progress p = {{0, 0}, 0, -1};
     for (int job = a.cluster.number(); job < a.jobs; job += a.cluster.count()) {
-        const tile_of tile = tile_at(a, job);
+        const tile_of tile = tile_at(a, at, job);
         sums<B> sum = {};
         uint32_t even[B / 16][4] = {}, odd[B / 16][4] = {};
         for (;;) {
-            if (multiply_add<H, B, TRANSPOSED, GATED>(a, w, p, sum, even, odd)) break;
-            if (multiply_add<H, B, TRANSPOSED, GATED>(a, w, p, sum, odd, even)) break;
+            if (multiply_add<H, B, TRANSPOSED, GATED>(a, ring, w, p, sum, even, odd)) break;
+            if (multiply_add<H, B, TRANSPOSED, GATED>(a, ring, w, p, sum, odd, even)) break;
         }
         float(&all)[FEATURES / 8][4] = reinterpret_cast<float(&)[FEATURES / 8][4]>(sum);
         wgmma_wait(all);
@@ -134,7 +136,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
     bsmm_wgmma_kernel(const __grid_constant__ walk_of a)
 {
     extern __shared__ __align__(1024) unsigned char shared[];
-    workplace<H, B> &w = *reinterpret_cast<workplace<H, B> *>(shared);
+    workplace<H, B> &w = *shared_in_register(reinterpret_cast<workplace<H, B> *>(shared));
     if (threadIdx.x == 0) {
         mbarrier_init_ring(w.full, w.STAGES, 2, w.empty, WARPS * a.cluster.size());
         mbarrier_publish();
@@ -232,8 +234,8 @@ template <class H, int B> static void divide_ring(const bsmm_plan *plan, walk_of
     const double mean = walk->entries ? (double)plan->layout->blocks / walk->entries : 0;
     const int most = (R::NUMBERS - 2 * R::GROUP * R::PAGE) / R::TILE;
     const double steps = R::NUMBERS / (R::TILE + mean * R::PAGE);
-    a->stages = (int)fmin(steps, most < R::STAGES ? most : R::STAGES);
-    a->pages = (R::NUMBERS - a->stages * R::TILE) / R::PAGE;
+    a->ring.stages = (int)fmin(steps, most < R::STAGES ? most : R::STAGES);
+    a->ring.pages = (R::NUMBERS - a->ring.stages * R::TILE) / R::PAGE;
 }
 
 template <class H, int B, bool TRANSPOSED, bool GATED>
@@ -256,11 +258,13 @@ static cudaError_t start(const bsmm_plan *plan, const bsmm_inputs *in, void *out
     a.across = (plan->N + tokens - 1) / tokens;
     a.jobs = walk->bundles * a.across;
     a.cluster = c;
+    a.X_share = TOKENS / c.stripes;
+    a.W_share = B / c.tiles;
     if (a.jobs == 0) return cudaSuccess;
     if (walk->entries) { /* without blocks there may be nothing to describe */
         const size_t ins = (size_t)bsmm_ins(plan) * B, rows = (size_t)plan->layout->blocks * B;
-        CUDA_TRY(tensor_map_make(&a.X, in->in, (size_t)plan->N, ins, TOKENS / c.stripes, B));
-        CUDA_TRY(tensor_map_make(&a.W, in->W, rows, B, B / c.tiles, B));
+        CUDA_TRY(tensor_map_make(&a.X, in->in, (size_t)plan->N, ins, a.X_share, B));
+        CUDA_TRY(tensor_map_make(&a.W, in->W, rows, B, a.W_share, B));
     }
     CUDA_TRY(allow_shared<kernel>(bytes));
     const unsigned size = (unsigned)c.size();
