@@ -7,7 +7,6 @@
 
 #include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Lists of blocks by output. */
 typedef struct lists {
@@ -49,8 +48,7 @@ static cudaError_t publish(const int *from, size_t count, int **to)
     return cudaMemcpy(*to, from, count * sizeof **to, cudaMemcpyHostToDevice);
 }
 
-/* Makes the lists of all groups, on the host. */
-static cudaError_t merge_all(const lists *l, block_walk *w)
+static cudaError_t fill(const lists *l, block_walk *w)
 {
     const size_t starts = (size_t)w->groups * w->pieces + 1;
     for (int g = 0; g < w->groups; g++)
@@ -66,113 +64,25 @@ static cudaError_t merge_all(const lists *l, block_walk *w)
         first += n;
     }
     w->host_start[starts - 1] = first;
-    return cudaSuccess;
-}
-
-static size_t starts_of(const block_walk *w)
-{
-    return (size_t)w->bundles * w->pieces + 1;
-}
-
-static cudaError_t publish_all(block_walk *w)
-{
     CUDA_TRY(publish(w->host_entry, (size_t)w->entries * w->stride, &w->d_entry));
-    return publish(w->host_start, starts_of(w), &w->d_start);
+    return publish(w->host_start, starts, &w->d_start);
 }
 
-/* ---- bundles ---------------------------------------------------------------------------------- */
-
-/* Returns which stripes have an input in a step. */
-static unsigned busy(const block_walk *w, const int *step)
-{
-    unsigned set = 0;
-    for (int p = 0; p < w->stripes; p++)
-        set |= (unsigned)(step[(size_t)p * w->stride] >= 0) << p;
-    return set;
-}
-
-/* Writes the steps of a bundle to `to`, and returns their number. By ascending input, each goes to the first step in
- * which all its stripes are free. */
-static int pack(const block_walk *w, int bundle, int *to)
-{
-    const size_t step_ints = (size_t)w->stripes * w->stride;
-    const int first = bundle * w->stripes;
-    const int groups = w->groups - first < w->stripes ? w->groups - first : w->stripes;
-    const int *next[8], *end[8];
-    int steps = 0, full = 0; /* steps before `full` have no stripe free */
-    for (int p = 0; p < groups; p++) {
-        next[p] = w->host_entry + (size_t)w->host_start[first + p] * w->stride;
-        end[p] = w->host_entry + (size_t)w->host_start[first + p + 1] * w->stride;
-    }
-    for (;;) {
-        int input = INT_MAX;
-        for (int p = 0; p < groups; p++)
-            if (next[p] < end[p] && *next[p] < input) input = *next[p];
-        if (input == INT_MAX) return steps;
-        unsigned set = 0;
-        for (int p = 0; p < groups; p++)
-            set |= (unsigned)(next[p] < end[p] && *next[p] == input) << p;
-        while (full < steps && busy(w, to + full * step_ints) == (1u << groups) - 1)
-            full++;
-        int s = full;
-        while (s < steps && busy(w, to + s * step_ints) & set)
-            s++;
-        if (s == steps) memset(to + steps++ * step_ints, -1, step_ints * sizeof *to);
-        for (int p = 0; p < groups; p++) {
-            if (!(set >> p & 1)) continue;
-            int *e = to + s * step_ints + (size_t)p * w->stride;
-            memcpy(e, next[p], (size_t)w->stride * sizeof *e);
-            e[w->stride - 1] = (int)set;
-            next[p] += w->stride;
-        }
-    }
-}
-
-/* Puts the lists of groups together. Each of their entries makes one step at most. */
-static cudaError_t pack_all(block_walk *w)
-{
-    const size_t step_ints = (size_t)w->stripes * w->stride;
-    int *entry = malloc(((size_t)w->entries * step_ints + 1) * sizeof *entry);
-    int *start = malloc(starts_of(w) * sizeof *start);
-    if (!entry || !start) {
-        free(entry);
-        free(start);
-        return cudaErrorMemoryAllocation;
-    }
-    start[0] = 0;
-    for (int b = 0; b < w->bundles; b++)
-        start[b + 1] = start[b] + pack(w, b, entry + start[b] * step_ints);
-    free(w->host_entry);
-    free(w->host_start);
-    w->host_entry = entry;
-    w->host_start = start;
-    w->entries = start[w->bundles] * w->stripes;
-    return cudaSuccess;
-}
-
-/* ---- both ------------------------------------------------------------------------------------- */
-
-/* stripes: 0 for lists without bundles. */
-static cudaError_t build(const block_layout *layout, bool rows, int group, int pieces, int stripes,
-                         block_walk **walk)
+cudaError_t block_walk_build(const block_layout *layout, bool rows, int group, int pieces,
+                             block_walk **walk)
 {
     const lists l = {.outs = rows ? layout->rows : layout->cols,
                      .ptr = rows ? layout->row_ptr : layout->col_ptr,
                      .block = rows ? layout->of_row : layout->of_col,
                      .input = rows ? layout->col : layout->row};
-    const int each = stripes ? stripes : 1;
     *walk = NULL;
     block_walk *w = calloc(1, sizeof *w);
     if (!w) return cudaErrorMemoryAllocation;
     w->group = group;
-    w->stride = (1 + group + (stripes > 0) + 3) / 4 * 4;
+    w->stride = (1 + group + 3) / 4 * 4;
     w->groups = (l.outs + group - 1) / group;
     w->pieces = pieces;
-    w->stripes = each;
-    w->bundles = (w->groups + each - 1) / each;
-    cudaError_t error = merge_all(&l, w);
-    if (error == cudaSuccess && stripes) error = pack_all(w);
-    if (error == cudaSuccess) error = publish_all(w);
+    const cudaError_t error = fill(&l, w);
     if (error != cudaSuccess) {
         block_walk_free(w);
         return error;
@@ -181,21 +91,10 @@ static cudaError_t build(const block_layout *layout, bool rows, int group, int p
     return cudaSuccess;
 }
 
-cudaError_t block_walk_build(const block_layout *layout, bool rows, int group, int pieces,
-                             block_walk **walk)
-{
-    return build(layout, rows, group, pieces, 0, walk);
-}
-
-cudaError_t block_walk_build_bundles(const block_layout *layout, bool rows, int group, int stripes,
-                                     block_walk **walk)
-{
-    return build(layout, rows, group, 1, stripes, walk);
-}
-
 size_t block_walk_bytes(const block_walk *walk)
 {
-    return sizeof(int) * ((size_t)walk->entries * walk->stride + starts_of(walk));
+    return sizeof(int) *
+           ((size_t)walk->entries * walk->stride + (size_t)walk->groups * walk->pieces + 1);
 }
 
 void block_walk_free(block_walk *walk)

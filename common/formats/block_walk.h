@@ -5,11 +5,6 @@
  * `group` neighbouring output blocks are a group. Its list has an entry for each input block that at least one of them
  * sums over: stride ints, {input block, number of the weight block of each output, or -1 where there is none}, and the
  * rest is padding, to 16 bytes. A list may be cut into pieces of like length, which are added up.
- *
- * Or `stripes` neighbouring groups keep step, as thread blocks of a cluster do: a bundle. A step has an entry for each of
- * them, which has no input (-1) where that group has nothing to do. The last int of an entry is the set of the stripes
- * that have the same input in this step, bit p for stripe p: it is fetched once for them. An input that several groups
- * use is in one step for all. Inputs that only some use are put together, so that a bundle has few steps.
  */
 #ifndef FORMATS_BLOCK_WALK_H
 #define FORMATS_BLOCK_WALK_H
@@ -23,13 +18,11 @@ extern "C" {
 #endif
 
 typedef struct block_walk {
-    int group, stride;    /* outputs of a group; ints of an entry */
-    int groups, entries;  /* of all groups */
-    int pieces;           /* of each group's list */
-    int stripes, bundles; /* groups that keep step, or 1; their number */
+    int group, stride;   /* outputs of a group; ints of an entry */
+    int groups, entries; /* of all groups */
+    int pieces;          /* of each group's list */
     int *host_entry, *d_entry;
-    /* First entry of piece p of group g, at g * pieces + p; and the end. In bundles: first step of each, and the end;
-     * entry s * stripes + p is that of stripe p in step s. */
+    /* First entry of piece p of group g, at g * pieces + p; and the end. */
     int *host_start, *d_start;
 } block_walk;
 
@@ -37,10 +30,6 @@ typedef struct block_walk {
  * frees *walk. On error *walk is NULL and nothing is left allocated. */
 cudaError_t block_walk_build(const block_layout *layout, bool rows, int group, int pieces,
                              block_walk **walk);
-
-/* The same in bundles of `stripes` groups, 1 to 8. */
-cudaError_t block_walk_build_bundles(const block_layout *layout, bool rows, int group, int stripes,
-                                     block_walk **walk);
 
 /* Bytes of the lists. */
 size_t block_walk_bytes(const block_walk *walk);

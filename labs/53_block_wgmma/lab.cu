@@ -2,7 +2,7 @@
  * Lab 53 - blocks on Hopper: block-sparse products at the rate of the copy engine and of wgmma.
  *
  * Idea      Two warps ask the copy engine for everything, eight warps only multiply: a warpgroup by a whole block of W
- *           in shared memory. In a cluster W comes from L2 once for two tiles of tokens, and X once for several stripes.
+ *           in shared memory. In a cluster W comes from L2 once for two tiles of tokens.
  * Changed   Lab 52's warps fetch for themselves and meet at a barrier in every step. Here barriers in shared memory
  *           count bytes and warps, a stripe has 256 features, and thread blocks stay for many tiles.
  * Run       make lab53 && ./lab53 blocks:in=1024,block=64,density=0.3 256       ./lab53 --set PASS=bprop
@@ -35,10 +35,9 @@ template <int B> struct sums {
 /* Starts part += x times a block, as a group of products. A block lies [input][output]: in fprop a row is a row of
  * wgmma's B; in bprop a column. */
 template <class H, int B, bool TRANSPOSED>
-__device__ __forceinline__ void start_block(const H *block, uint32_t (&x)[B / 16][4],
+__device__ __forceinline__ void start_block(uint64_t block, uint32_t (&x)[B / 16][4],
                                             float (&part)[B / 8][4])
 {
-    const uint64_t b = wgmma_operand<2 * B>(block);
     int next =
         0; /* from one product's part of the block to the next one's, in pieces of 16 bytes */
     /* BEGIN STUDENT: 16 rows of 2 B bytes, or 16 numbers of each row */
@@ -47,46 +46,51 @@ __device__ __forceinline__ void start_block(const H *block, uint32_t (&x)[B / 16
     wgmma_fence(x);
 #pragma unroll
     for (int k = 0; k < B / 16; k++)
-        wgmma_k16<H, !TRANSPOSED>(part, x[k], b + k * next);
+        wgmma_k16<H, !TRANSPOSED>(part, x[k], block + k * next);
     wgmma_commit();
 }
 
-/* The warp has read a stage: so it tells the warps that fetch, in all blocks of the cluster. */
-template <class H, int B>
-__device__ __forceinline__ void give_back(const walk_of &a, workplace<H, B> &w, int stage)
-{
-    __syncwarp(); /* one lane arrives for all that have read */
-    if (lane_id() < a.cluster.size()) mbarrier_arrive_in(&w.empty[stage], lane_id());
-}
-
-/* A warp's place in its tile: the turn of the ring, its next page, and the stage whose products are still running, or -1. */
+/* A warp's place in its tile. */
 struct progress {
     ring_turn turn;
-    int page, running;
+    int page;    /* the next step's first one */
+    int running; /* the stage whose products are still running, or -1 */
+    int x;       /* where its lane reads in a tile of X, for the first product of a block */
+    int rank;    /* of its thread block in the cluster */
 };
+
+/* The warp has read a stage: so it tells the warps that fetch, also those of the other thread block. */
+template <class H, int B>
+__device__ __forceinline__ void give_back(const walk_of &a, workplace<H, B> &w, int stage, int rank)
+{
+    __syncwarp(); /* one lane arrives for all that have read */
+    if (lane_id() == 0) mbarrier_arrive(&w.empty[stage]);
+    if (lane_id() == 1 && a.cluster == 2) mbarrier_arrive_in(&w.empty[stage], rank ^ 1);
+}
 
 /* Starts a step's products, then waits for those of the step before, whose operands are in `before`. Returns whether it
  * is the tile's last step. */
 template <class H, int B, bool TRANSPOSED, bool GATED>
-__device__ __forceinline__ bool
-multiply_add(const walk_of &a, const ring_size &ring, workplace<H, B> &w, progress &p, sums<B> &sum,
-             uint32_t (&x)[B / 16][4], uint32_t (&before)[B / 16][4])
+__device__ __forceinline__ bool multiply_add(const walk_of &a, workplace<H, B> &w, progress &p,
+                                             sums<B> &sum, uint32_t (&x)[B / 16][4],
+                                             uint32_t (&before)[B / 16][4])
 {
-    const int s = p.turn.number, lane = lane_id();
+    const int s = p.turn.number;
     const H *const X = w.tile(s);
+    const uint64_t pages = wgmma_operand<2 * B>(w.page(a.ring, 0)); /* counts pieces of 16 bytes */
     mbarrier_wait(&w.full[s], p.turn.parity);
     /* One value for the warp, and the compiler is told: else it lets each product wait for the one before. */
     const unsigned note = __shfl_sync(~0u, w.note[s], 0), open = note & ~LAST_STEP;
     if (open) {
 #pragma unroll
         for (int k = 0; k < B / 16; k++)
-            ldmatrix_x4(x[k], X + place<B>(warp_id() * 16 + lane % 16, 2 * k + lane / 16));
+            ldmatrix_x4(x[k], X + (p.x ^ 16 * k)); /* two pieces on */
     }
 #pragma unroll
     for (int j = 0; j < FEATURES / B; j++) {
         if (!(open >> j & 1)) continue;
-        const H *const block = w.page(ring, p.page);
-        p.page = ring.after(p.page, 1);
+        const uint64_t block = pages + p.page * (B * B * 2 / 16);
+        p.page = a.ring.after(p.page, 1);
         if constexpr (GATED) {
             float part[B / 8][4] = {};
             start_block<H, B, TRANSPOSED>(block, x, part);
@@ -97,11 +101,11 @@ multiply_add(const walk_of &a, const ring_size &ring, workplace<H, B> &w, progre
         } else
             start_block<H, B, TRANSPOSED>(block, x, sum.of[j]);
     }
-    /* The products of the step before are done, those of this one need not be: gives its stage back. */
-    wgmma_wait_but(GATED ? 0 : __popc(open), before);
-    if (p.running >= 0) give_back(a, w, p.running);
+    /* When one group at most is running, this step's last, the products of the step before are done: gives its stage back. */
+    wgmma_wait_but(!GATED && open ? 1 : 0, before);
+    if (p.running >= 0) give_back(a, w, p.running, p.rank);
     p.running = s;
-    p.turn.advance(ring.stages);
+    p.turn.advance(a.ring.stages);
     return note & LAST_STEP;
 }
 
@@ -111,20 +115,19 @@ multiply_add(const walk_of &a, const ring_size &ring, workplace<H, B> &w, progre
 template <class H, int B, bool TRANSPOSED, bool GATED>
 __device__ __forceinline__ void multiply_all(const walk_of &a, workplace<H, B> &w)
 {
-    const cluster_place at = place_in(a.cluster);
-    const ring_size &ring = a.ring;
-    progress p = {{0, 0}, 0, -1};
-    for (int job = a.cluster.number(); job < a.jobs; job += a.cluster.count()) {
-        const tile_of tile = tile_at(a, at, job);
+    const int rank = rank_in_register(), lane = lane_id();
+    progress p = {{0, 0}, 0, -1, place<B>(warp_id() * 16 + lane % 16, lane / 16), rank};
+    for (int job = first_job(a); job < a.jobs; job += clusters(a)) {
+        const tile_of tile = tile_at(a, rank, job);
         sums<B> sum = {};
         uint32_t even[B / 16][4] = {}, odd[B / 16][4] = {};
         for (;;) {
-            if (multiply_add<H, B, TRANSPOSED, GATED>(a, ring, w, p, sum, even, odd)) break;
-            if (multiply_add<H, B, TRANSPOSED, GATED>(a, ring, w, p, sum, odd, even)) break;
+            if (multiply_add<H, B, TRANSPOSED, GATED>(a, w, p, sum, even, odd)) break;
+            if (multiply_add<H, B, TRANSPOSED, GATED>(a, w, p, sum, odd, even)) break;
         }
         float(&all)[FEATURES / 8][4] = reinterpret_cast<float(&)[FEATURES / 8][4]>(sum);
         wgmma_wait(all);
-        give_back(a, w, p.running);
+        give_back(a, w, p.running, rank);
         p.running = -1;
         store_tokens<H>(a, w.result[warp_id()], all, tile.token0 + warp_id() * 16,
                         tile.group * FEATURES);
@@ -138,7 +141,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
     extern __shared__ __align__(1024) unsigned char shared[];
     workplace<H, B> &w = *shared_in_register(reinterpret_cast<workplace<H, B> *>(shared));
     if (threadIdx.x == 0) {
-        mbarrier_init_ring(w.full, w.STAGES, 2, w.empty, WARPS * a.cluster.size());
+        mbarrier_init_ring(w.full, w.STAGES, 2, w.empty, WARPS * a.cluster);
         mbarrier_publish();
     }
     cluster_sync();
@@ -169,13 +172,6 @@ static void release(bsmm_plan *plan)
     plan->state = NULL;
 }
 
-/* The shape of a cluster of so many thread blocks. */
-static cluster_shape shape_of(int cluster)
-{
-    const int tiles = cluster > 1 ? 2 : 1;
-    return {tiles, cluster / tiles};
-}
-
 /* Asks how many clusters of that size run at once: all multiprocessors of one are neighbours, and some may be left over. */
 static cudaError_t clusters_that_fit(int cluster, int *clusters)
 {
@@ -195,34 +191,26 @@ static cudaError_t prepare(bsmm_plan *plan)
     cudaError_t error = clusters_that_fit(cluster, &s->at_once);
     if (error == cudaSuccess && s->at_once == 0) error = cudaErrorNotSupported;
     if (error == cudaSuccess)
-        error = block_walk_build_bundles(plan->layout, plan->transposed, FEATURES / plan->block,
-                                         shape_of(cluster).stripes, &s->walk);
+        error =
+            block_walk_build(plan->layout, plan->transposed, FEATURES / plan->block, 1, &s->walk);
     if (error != cudaSuccess) release(plan);
     return error;
 }
 
-/* Chooses by rounds of clusters, times what a tile needs for an input block in the mean: the longer of its rows from L2 and
- * its products. A row of a block is multiplied in 0.92 of the time in which one comes from L2 (LOG.md). */
+/* Chooses two thread blocks, half of whose W comes from the neighbour, unless they make one more round of tiles: where the
+ * number of tiles is odd, or some multiprocessors have no partner. */
 static void choose(const row_stats *stats, int block, int N, int *tuning)
 {
     const int group = FEATURES / block;
     const int64_t groups = (stats->cols + group - 1) / group, tiles = (N + TOKENS - 1) / TOKENS;
-    double least = INFINITY;
-    for (int cluster = 1; cluster <= 8; cluster *= 2) {
-        const cluster_shape c = shape_of(cluster);
+    int64_t rounds[2];
+    for (int cluster = 1; cluster <= 2; cluster++) {
         int at_once = 0;
-        if (c.tiles > tiles || c.stripes > groups) break;
-        if (clusters_that_fit(cluster, &at_once) != cudaSuccess || at_once == 0) break;
-        const int64_t jobs =
-            (groups + c.stripes - 1) / c.stripes * ((tiles + c.tiles - 1) / c.tiles);
-        const double used = 1 - pow(1 - stats->density, group * c.stripes);
-        const double W = FEATURES * stats->density;
-        const double rows = TOKENS * used / c.stripes + W / c.tiles;
-        const double time = (double)((jobs + at_once - 1) / at_once) * fmax(rows, 0.92 * W);
-        if (time >= least) continue;
-        least = time;
-        tuning[TUNE_CLUSTER] = cluster;
+        if (clusters_that_fit(cluster, &at_once) != cudaSuccess || at_once == 0) return;
+        const int64_t jobs = groups * ((tiles + cluster - 1) / cluster);
+        rounds[cluster - 1] = (jobs + at_once - 1) / at_once;
     }
+    tuning[TUNE_CLUSTER] = tiles > 1 && rounds[1] <= rounds[0] ? 2 : 1;
 }
 
 /* Divides the ring so that it holds as many steps of mean length as it can. Two full steps must have room: a step's pages
@@ -244,9 +232,9 @@ static cudaError_t start(const bsmm_plan *plan, const bsmm_inputs *in, void *out
 {
     const walk_state *s = (const walk_state *)plan->state;
     const block_walk *walk = s->walk;
-    const cluster_shape c = shape_of(plan->tuning[TUNE_CLUSTER]);
+    const int cluster = plan->tuning[TUNE_CLUSTER];
     constexpr auto kernel = bsmm_wgmma_kernel<H, B, TRANSPOSED, GATED>;
-    const int bytes = sizeof(workplace<H, B>), tokens = TOKENS * c.tiles;
+    const int bytes = sizeof(workplace<H, B>), tokens = TOKENS * cluster;
     walk_of a = {};
     a.entry = walk->d_entry;
     a.start = walk->d_start;
@@ -256,20 +244,19 @@ static cudaError_t start(const bsmm_plan *plan, const bsmm_inputs *in, void *out
     a.outs = bsmm_outs(plan) * B;
     divide_ring<H, B>(plan, &a);
     a.across = (plan->N + tokens - 1) / tokens;
-    a.jobs = walk->bundles * a.across;
-    a.cluster = c;
-    a.X_share = TOKENS / c.stripes;
-    a.W_share = B / c.tiles;
+    a.jobs = walk->groups * a.across;
+    a.cluster = cluster;
+    a.W_share = B / cluster;
     if (a.jobs == 0) return cudaSuccess;
     if (walk->entries) { /* without blocks there may be nothing to describe */
         const size_t ins = (size_t)bsmm_ins(plan) * B, rows = (size_t)plan->layout->blocks * B;
-        CUDA_TRY(tensor_map_make(&a.X, in->in, (size_t)plan->N, ins, a.X_share, B));
+        CUDA_TRY(tensor_map_make(&a.X, in->in, (size_t)plan->N, ins, TOKENS, B));
         CUDA_TRY(tensor_map_make(&a.W, in->W, rows, B, a.W_share, B));
     }
     CUDA_TRY(allow_shared<kernel>(bytes));
-    const unsigned size = (unsigned)c.size();
-    const unsigned clusters = (unsigned)(a.jobs < s->at_once ? a.jobs : s->at_once);
-    return launch_in_clusters(kernel, clusters * size, THREADS, (size_t)bytes, stream, size, a);
+    const int at_once = a.jobs < s->at_once ? a.jobs : s->at_once;
+    return launch_in_clusters(kernel, (unsigned)(at_once * cluster), THREADS, (size_t)bytes, stream,
+                              (unsigned)cluster, a);
 }
 
 template <class H, int B>
@@ -307,24 +294,24 @@ static const char *unsuited(const problem *p)
     return NULL;
 }
 
-#define BLOCK_WGMMA(title, kind, number)                                                          \
-    static bsmm_contender title = {                                                               \
-        .base = {.lab = 53,                                                                       \
-                 .after = 52,                                                                     \
-                 .name = #title,                                                                  \
-                 .summary = "Hopper: copy engine, wgmma, W for two thread blocks at once",        \
-                 .precision = kind,                                                               \
-                 .min_compute_capability = 90,                                                    \
-                 .unit = UNIT_TENSOR_CORES,                                                       \
-                 .unsuited = unsuited,                                                            \
-                 .tunables = {{"CLUSTER", "thread blocks that share W, X", {1, 2, 4, 8}, 4, 2}}}, \
-        .choose = choose,                                                                         \
-        .prepare = prepare,                                                                       \
-        .run = run<number>,                                                                       \
-        .format_bytes = format_bytes,                                                             \
-        .workspace_bytes = format_bytes,                                                          \
-        .release = release,                                                                       \
-    };                                                                                            \
+#define BLOCK_WGMMA(title, kind, number)                                                   \
+    static bsmm_contender title = {                                                        \
+        .base = {.lab = 53,                                                                \
+                 .after = 52,                                                              \
+                 .name = #title,                                                           \
+                 .summary = "Hopper: copy engine, wgmma, W for two thread blocks at once", \
+                 .precision = kind,                                                        \
+                 .min_compute_capability = 90,                                             \
+                 .unit = UNIT_TENSOR_CORES,                                                \
+                 .unsuited = unsuited,                                                     \
+                 .tunables = {{"CLUSTER", "thread blocks that share W", {1, 2}, 2, 2}}},   \
+        .choose = choose,                                                                  \
+        .prepare = prepare,                                                                \
+        .run = run<number>,                                                                \
+        .format_bytes = format_bytes,                                                      \
+        .workspace_bytes = format_bytes,                                                   \
+        .release = release,                                                                \
+    };                                                                                     \
     BSMM_REGISTER(title)
 
 BLOCK_WGMMA(block_wgmma_fp16, PRECISION_FP16, __half)

@@ -439,87 +439,6 @@ static void assert_walk(const block_layout *l, bool rows, int group, int pieces)
     free(seen);
 }
 
-/* Every block is in one entry, at its output and with its input. An entry's set is that of the stripes with its input in this
- * step, and no other step has this input. Each step has an input; an entry without blocks has none. */
-static void assert_bundles(const block_layout *l, bool rows, int group, int stripes)
-{
-    block_walk *w;
-    assert_int_equal(block_walk_build_bundles(l, rows, group, stripes, &w), cudaSuccess);
-    int *seen = calloc((size_t)l->blocks + 1, sizeof *seen);
-    int *step_of = calloc((size_t)(rows ? l->cols : l->rows) + 1, sizeof *step_of);
-    assert_int_equal(w->stride % 4, 0);
-    assert_true(w->stride >= group + 2);
-    assert_int_equal(w->bundles, (w->groups + stripes - 1) / stripes);
-    assert_int_equal(w->host_start[0], 0);
-    assert_int_equal(w->host_start[w->bundles] * stripes, w->entries);
-    for (int u = 0; u < w->bundles; u++) {
-        memset(step_of, -1, sizeof *step_of * (size_t)(rows ? l->cols : l->rows));
-        for (int s = w->host_start[u]; s < w->host_start[u + 1]; s++) {
-            bool any_in_step = false;
-            for (int p = 0; p < stripes; p++) {
-                const int *step = w->host_entry + (size_t)s * stripes * w->stride;
-                const int *e = step + (size_t)p * w->stride;
-                unsigned same = 0;
-                bool any = false;
-                for (int q = 0; q < stripes; q++)
-                    same |= (unsigned)(step[(size_t)q * w->stride] == e[0]) << q;
-                for (int j = 0; j < group; j++) {
-                    const int b = e[1 + j];
-                    if (b < 0) continue;
-                    any = true;
-                    seen[b]++;
-                    assert_int_equal(rows ? l->col[b] : l->row[b], e[0]);
-                    assert_int_equal(rows ? l->row[b] : l->col[b], (u * stripes + p) * group + j);
-                }
-                assert_int_equal(any, e[0] >= 0);
-                if (!any) continue;
-                any_in_step = true;
-                assert_int_equal(e[w->stride - 1], same);
-                assert_true(step_of[e[0]] == -1 || step_of[e[0]] == s);
-                step_of[e[0]] = s;
-            }
-            assert_true(any_in_step);
-        }
-    }
-    for (int b = 0; b < l->blocks; b++)
-        assert_int_equal(seen[b], 1);
-    block_walk_free(w);
-    free(seen);
-    free(step_of);
-}
-
-static void bundles_have_every_block(void **state)
-{
-    (void)state;
-    for (int i = 0; i < 60; i++) {
-        char spec[128];
-        snprintf(spec, sizeof spec, "blocks:in=%d,out=%d,block=8,density=0.%d,seed=%d",
-                 8 * (i % 17), 8 * (1 + i % 23), i % 10, i);
-        csr_matrix A = made(spec);
-        block_layout l = layout_of(&A);
-        for (int rows = 0; rows < 2; rows++)
-            assert_bundles(&l, rows, 1 + i % 4, 1 + i % 8);
-        block_layout_free(&l);
-        csr_free(&A);
-    }
-}
-
-/* Two stripes of one column: inputs of both, of the first and of the second alone. */
-static void bundles_have_few_steps(void **state)
-{
-    (void)state;
-    block_layout l = layout_drawn("10 11 10 01 01 01");
-    block_walk *w;
-    assert_int_equal(block_walk_build_bundles(&l, false, 1, 2, &w), cudaSuccess);
-    const int want[4][2] = {{0, 3}, {1, 1}, {2, 4}, {-1, 5}};
-    assert_int_equal(w->host_start[1], 4);
-    for (int s = 0; s < 4; s++)
-        for (int p = 0; p < 2; p++)
-            assert_int_equal(w->host_entry[(s * 2 + p) * w->stride], want[s][p]);
-    block_walk_free(w);
-    block_layout_free(&l);
-}
-
 static void walks_have_every_block(void **state)
 {
     (void)state;
@@ -550,8 +469,6 @@ int main(void)
         cmocka_unit_test(long_lists_are_cut),
         cmocka_unit_test(whose_lengths_decide),
         cmocka_unit_test(walks_have_every_block),
-        cmocka_unit_test(bundles_have_every_block),
-        cmocka_unit_test(bundles_have_few_steps),
     };
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
 }
