@@ -400,14 +400,16 @@ static bool may_share(const attention_plan *plan)
                (int64_t)device->sms * device->sm_warps;
 }
 
-/* Rows of K and V that panels of twice the rows must save: a tenth of them. */
+/* Rows of K and V that panels of twice the rows must save: a sixth of them. */
 static bool saves(int stored, int before)
 {
-    return stored < 0.9 * before;
+    return 6. * stored < 5. * before;
 }
 
-/* Makes panels of as many rows as are asked for; or, if none are, of as many as their common columns are worth. */
-static cudaError_t find_panels(attention_plan *plan, fused_plan *f)
+/* Makes panels of as many rows as are asked for; or, if none are, of as many as their common columns are worth. Where
+ * neighbours share, they stay together: L1 may have what the one before has loaded. In 16 bits that is all: a panel's rows
+ * take too many registers for half of the bytes. */
+static cudaError_t find_panels(attention_plan *plan, size_t element, fused_plan *f)
 {
     int *const rows = &plan->tuning[TUNE_ROWS], asked = *rows;
     *rows = 1;
@@ -422,10 +424,14 @@ static cudaError_t find_panels(attention_plan *plan, fused_plan *f)
             row_panels_free(larger);
             break;
         }
+        plan->tuning[TUNE_WINDOW] = 1;
+        if (element < sizeof(float)) {
+            row_panels_free(larger);
+            break;
+        }
         row_panels_free(f->panels);
         f->panels = larger;
         *rows = next;
-        plan->tuning[TUNE_WINDOW] = 1; /* L1 may have what the panel before has loaded */
     }
     return cudaSuccess;
 }
@@ -442,11 +448,11 @@ static cudaError_t make(attention_plan *plan, fused_plan *f)
     int *const tuning = plan->tuning;
     const size_t element = element_bytes(plan);
     head_shape shape = head_shape_of(plan->d, element, tuning[TUNE_PIECES]);
-    const bool wide = shape.vector * element == WIDE;
+    const bool wide = shape.vector * element == WIDE, by_rule = tuning[TUNE_ROWS] == 0;
     tuning[TUNE_SIDE] = side_of(tuning[TUNE_SIDE], plan->heads, shape.lanes);
     if (!wide || !has_panels(plan)) tuning[TUNE_ROWS] = 1;
-    CUDA_TRY(find_panels(plan, f));
-    if (f->panels && shape.vector * shape.pieces > PANEL_FEATURES) {
+    CUDA_TRY(find_panels(plan, element, f));
+    if (f->panels && (by_rule || shape.vector * shape.pieces > PANEL_FEATURES)) {
         shape = head_shape_of(plan->d, element, 1);
         tuning[TUNE_SIDE] = side_of(tuning[TUNE_SIDE], plan->heads, shape.lanes);
     }
