@@ -5,7 +5,8 @@
  * geometric mean over all problems of the least width: the time of the vendor's best algorithm over that of the lab, in
  * fp32 with a warm L2. A lab without such rows is shown in fp16: with a cold L2 beside the fastest dense product, where
  * there are rows of set:llm, and else as in fp32. A network's figure is of whole steps, over all its problems; its vendor is
- * cuBLAS where cuSPARSE has no such step. Apps with rows of their own columns name the report.
+ * cuBLAS where cuSPARSE has no such step. Apps with rows of their own columns name the report, and so do labs whose rows
+ * all have settings (flags).
  */
 #include "rows/networks.h"
 
@@ -38,6 +39,7 @@ typedef struct ladder_rows {
     long count, room;
     network_cases networks;
     names other_apps; /* with rows, which have columns of their own */
+    names seen;       /* numbers of labs with any rows */
 } ladder_rows;
 
 /* A lab's source, whose second line is its own. */
@@ -74,6 +76,7 @@ static void take_row(ladder_rows *l, row_of r)
 {
     const int source = source_of(r);
     const char *contender = get(r, "contender");
+    if (lab_of(r) && is_ok(r)) names_add(&l->seen, text("%d", lab_of(r)));
     if (source == NONE || !is_ok(r) || *get(r, "flags")) return;
     one_machine(&l->machine, r);
     const double N = number(r, "N");
@@ -186,7 +189,10 @@ static char *lines_of(ladder_rows *l, const lab_source *lab)
     for (long i = 0; i < l->count && !has_rows; i++)
         has_rows = lab_of(l->of_labs[i]) == lab->lab;
     return text("| [%d](%s/README.md) | %s | - | - | %s |\n", lab->lab, lab->folder, idea_of(lab),
-                has_rows ? "no vendor has it" : "not measured yet");
+                has_rows ? "no vendor has it"
+                : names_find(&l->seen, text("%d", lab->lab)) != NONE
+                    ? "[in the report](report/report.md)"
+                    : "not measured yet");
 }
 
 /* ---- which labs there are ------------------------------------------------------------------------ */

@@ -40,7 +40,7 @@ typedef struct sweep {
 typedef struct study {
     const request *request;
     const char *measured_by; /* the command that makes missing rows */
-    table *file[64];
+    table *file[256];
     int files;
 
     problem *problem;

@@ -294,7 +294,7 @@ template <class H> using attention_kernel = void (*)(attention<H>);
 
 /* Loads of a lane that are on their way: MANY are an option of mode DOT. */
 constexpr int FEW = 8, MANY = 16;
-constexpr int MOST_ROWS = 4, PANEL_FEATURES = 8; /* of a panel: rows; features of a lane, at most */
+constexpr int PANEL_FEATURES = 8; /* of a lane, at most, where it has a panel of rows */
 
 template <class H> struct attention_kernels {
     attention_mode mode;
@@ -388,51 +388,37 @@ static void release(attention_plan *plan)
     free(f);
 }
 
-/* Whether panels are worth a try: a warp takes each of their rows anyhow; no row is cut, for panels are not; and there are
- * warps enough, twice as many as registers leave room for, a quarter of all. */
-static bool may_share(const attention_plan *plan)
+/* Whether panels of so many rows are worth a try: a warp takes each of their rows anyhow; no row is cut, for panels are not;
+ * and there are warps enough, twice as many as registers leave room for, a quarter of all. */
+static bool may_share(const attention_plan *plan, int rows)
 {
     const device_facts *device = device_facts_get();
-    const int64_t panels = plan->A.rows / MOST_ROWS;
+    const int64_t panels = plan->A.rows / rows;
     return plan->A.stats->mean > plan->tuning[TUNE_SHORT] &&
            plan->A.stats->max <= plan->tuning[TUNE_SEGMENT] &&
            panels * plan->heads / plan->tuning[TUNE_SIDE] * 2 >=
                (int64_t)device->sms * device->sm_warps;
 }
 
-/* Rows of K and V that panels of twice the rows must save: a sixth of them. */
-static bool saves(int stored, int before)
-{
-    return 6. * stored < 5. * before;
-}
-
-/* Makes panels of as many rows as are asked for; or, if none are, of as many as their common columns are worth. Where
- * neighbours share, they stay together: L1 may have what the one before has loaded. In 16 bits that is all: a panel's rows
- * take too many registers for half of the bytes. */
+/* Makes panels of as many rows as are asked for; or of two, if none are and they save a tenth of the rows of K and V that
+ * are loaded. Neighbours that share so much stay together, so L1 may have what the one before has loaded. In 16 bits that
+ * is all: a panel's rows take too many registers for half of the bytes. */
 static cudaError_t find_panels(attention_plan *plan, size_t element, fused_plan *f)
 {
-    int *const rows = &plan->tuning[TUNE_ROWS], asked = *rows;
+    int *const rows = &plan->tuning[TUNE_ROWS];
+    const bool by_rule = *rows == 0;
+    const int wanted = by_rule ? 2 : *rows;
     *rows = 1;
-    if (asked > 1) {
-        CUDA_TRY(row_panels_build(&plan->A, asked, &f->panels));
-        *rows = asked;
+    if (wanted == 1 || (by_rule && !may_share(plan, wanted))) return cudaSuccess;
+    CUDA_TRY(row_panels_build(&plan->A, wanted, &f->panels));
+    const bool share = f->panels->P.nnz < 0.9 * plan->A.nnz;
+    if (by_rule && share) plan->tuning[TUNE_WINDOW] = 1;
+    if (!by_rule || (share && element == sizeof(float))) {
+        *rows = wanted;
+        return cudaSuccess;
     }
-    for (int next = 2; asked == 0 && next <= MOST_ROWS && may_share(plan); next *= 2) {
-        row_panels *larger;
-        CUDA_TRY(row_panels_build(&plan->A, next, &larger));
-        if (!saves(larger->P.nnz, f->panels ? f->panels->P.nnz : plan->A.nnz)) {
-            row_panels_free(larger);
-            break;
-        }
-        plan->tuning[TUNE_WINDOW] = 1;
-        if (element < sizeof(float)) {
-            row_panels_free(larger);
-            break;
-        }
-        row_panels_free(f->panels);
-        f->panels = larger;
-        *rows = next;
-    }
+    row_panels_free(f->panels);
+    f->panels = NULL;
     return cudaSuccess;
 }
 
@@ -448,11 +434,11 @@ static cudaError_t make(attention_plan *plan, fused_plan *f)
     int *const tuning = plan->tuning;
     const size_t element = element_bytes(plan);
     head_shape shape = head_shape_of(plan->d, element, tuning[TUNE_PIECES]);
-    const bool wide = shape.vector * element == WIDE, by_rule = tuning[TUNE_ROWS] == 0;
+    const bool wide = shape.vector * element == WIDE;
     tuning[TUNE_SIDE] = side_of(tuning[TUNE_SIDE], plan->heads, shape.lanes);
     if (!wide || !has_panels(plan)) tuning[TUNE_ROWS] = 1;
     CUDA_TRY(find_panels(plan, element, f));
-    if (f->panels && (by_rule || shape.vector * shape.pieces > PANEL_FEATURES)) {
+    if (f->panels && shape.vector * shape.pieces > PANEL_FEATURES) {
         shape = head_shape_of(plan->d, element, 1);
         tuning[TUNE_SIDE] = side_of(tuning[TUNE_SIDE], plan->heads, shape.lanes);
     }
@@ -508,7 +494,9 @@ template <enum precision PRECISION> static void choose(const row_stats *stats, i
     const bool are_long = stats->mean >= 64;
     tuning[TUNE_SHORT] = are_long ? 64 : 128;
     tuning[TUNE_SEGMENT] = are_long ? 1024 : 512;
-    tuning[TUNE_PIECES] = usual_pieces(d, precision_format(PRECISION)->bytes);
+    const int bytes = precision_format(PRECISION)->bytes;
+    /* A head of four lines or more keeps a warp busy by itself, as long as rows have enough nonzeros. */
+    tuning[TUNE_PIECES] = are_long && d * bytes >= 512 ? 1 : usual_pieces(d, bytes);
 }
 
 #define FUSED(title, kind, type)                                                                  \
