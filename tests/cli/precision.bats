@@ -107,6 +107,15 @@ kernel() {
     fi
 }
 
+@test "labs 9, 23 and 24 leave no sum of 20,000 products in one tensor core" {
+    for lab in 9 23 24; do
+        [ -x "$PROGRAMS/lab$lab" ] || skip "$PROGRAMS/lab$lab is not built"
+        run -0 --separate-stderr "$PROGRAMS/lab$lab" weights:rows=100,cols=40000,sparsity=0.5 33 \
+            --precision fp16 --set SPLIT=1 --vs none --check-only
+        grep -qE "^lab$lab: .*SPLIT=4" <<<"$output"
+    done
+}
+
 @test "lab 99: few rows go to tiles, subwarps or bins, by how many, how long and how wide" {
     [ -x lab99 ] || skip "$PROGRAMS/lab99 is not built"
     [ "$(kernel fp32 weights:rows=512,cols=512,sparsity=0.9 256)" = KERNEL=b_tiles ]
