@@ -211,7 +211,7 @@ double product_workspace_bytes(const weight_spec *w, enum kernel_kind kind, int 
 {
     const double used = 8.0 * groups_of(w->cols);
     if (kind == KERNEL_BITMAP) {
-        const int splits = choose_splits(groups_of(w->cols));
+        const int splits = splits_for(0, groups_of(w->cols), stats_of(w).max);
         const double pitch = (double)slices_of(columns) * tile_of(columns);
         return used +
                (splits > 1 ? 4.0 * splits * (groups_of(w->rows) * (int)GROUP_SIDE) * pitch : 0);

@@ -182,7 +182,8 @@ WIDE_INLINE void add_block(const problem *p, int b, bsmm_sums *s)
     const update_problem *own = p->own;
     const block_layout *l = &own->layout;
     const int B = own->block;
-    const int64_t C = (int64_t)l->rows * B, K = (int64_t)l->cols * B, N = p->width * own->pairs;
+    const int64_t C = (int64_t)l->rows * B, K = (int64_t)l->cols * B,
+                  N = (int64_t)p->width * own->pairs;
     for (int first = 0; first < B; first += ROWS)
         for (int64_t t = 0; t < N; t += BSMM_LINES) {
             const int tokens = N - t < BSMM_LINES ? (int)(N - t) : BSMM_LINES;

@@ -23,7 +23,7 @@
  * and round the result itself, 2 u |result|.
  *
  * A kernel on tensor cores that forms each product of three has errors of about 2 u |p| each, of
- * random sign, too. For few products that may be more than the first bound: it says so (product_rounding).
+ * random sign, too: 2 u sqrt(Q). That is within the first term from n = 1 on.
  *
  * Products that share the random factor are one product of the sum of their other factors: the caller
  * adds them up before it squares. The largest error seen over all labs is 0.49 of this bound.

@@ -373,14 +373,6 @@ static const char *unsuited(const problem *p)
     return "16-bit fragments need rows whose columns ascend, each named once";
 }
 
-/* How far a product of fp32 may be off, in units of 2^-24. A low part has up to 13 bits, of which a tensor core takes 11: 2
- * units for each factor. The product of both low parts, 4 units, is left out. The three products make two sums more, each
- * cut: 4 units. */
-static double of_three_products(const int *)
-{
-    return 12;
-}
-
 #define ROW_FRAGMENTS(title, kind, number, call, text)                                      \
     static spmm_contender lab_##title = {                                                   \
         .base = {.lab = 21,                                                                 \
@@ -390,7 +382,6 @@ static double of_three_products(const int *)
                  .precision = kind,                                                         \
                  .min_compute_capability = 80,                                              \
                  .unit = UNIT_TENSOR_CORES,                                                 \
-                 .product_rounding = kind == PRECISION_FP32 ? of_three_products : NULL,     \
                  .unsuited = unsuited,                                                      \
                  .tunables = {{"WIDTH", "columns of C a block takes", {32, 64}, 2, 32},     \
                               {"PANEL", "rows a block takes", {16, 32, 64, 128}, 4, 16},    \

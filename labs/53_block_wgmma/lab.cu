@@ -101,8 +101,9 @@ __device__ __forceinline__ bool multiply_add(const walk_of &a, workplace<H, B> &
         } else
             start_block<H, B, TRANSPOSED>(block, x, sum.of[j]);
     }
-    /* When one group at most is running, this step's last, the products of the step before are done: gives its stage back. */
-    wgmma_wait_but(!GATED && open ? 1 : 0, before);
+    /* When one group at most is running, this step's last, the products of the step before are done: gives its stage back.
+     * A step without blocks is the only one of its tile, unless there are gates. */
+    wgmma_wait_but(GATED ? 0 : 1, before);
     if (p.running >= 0) give_back(a, w, p.running, p.rank);
     p.running = s;
     p.turn.advance(a.ring.stages);
@@ -204,13 +205,14 @@ static void choose(const row_stats *stats, int block, int N, int *tuning)
     const int group = FEATURES / block;
     const int64_t groups = (stats->cols + group - 1) / group, tiles = (N + TOKENS - 1) / TOKENS;
     int64_t rounds[2];
+    tuning[TUNE_CLUSTER] = 1;
     for (int cluster = 1; cluster <= 2; cluster++) {
         int at_once = 0;
         if (clusters_that_fit(cluster, &at_once) != cudaSuccess || at_once == 0) return;
         const int64_t jobs = groups * ((tiles + cluster - 1) / cluster);
         rounds[cluster - 1] = (jobs + at_once - 1) / at_once;
     }
-    tuning[TUNE_CLUSTER] = tiles > 1 && rounds[1] <= rounds[0] ? 2 : 1;
+    if (tiles > 1 && rounds[1] <= rounds[0]) tuning[TUNE_CLUSTER] = 2;
 }
 
 /* Divides the ring so that it holds as many steps of mean length as it can. Two full steps must have room: a step's pages
