@@ -44,7 +44,7 @@ setup() {
         lab=${lab#*'('} lab=${lab%README.md*}
         rung=$(grep -F "<a href=\"${lab}index.html\" class=\"rung\">" "$SITE/index.html")
         case $ratio in
-            ' - ') grep -qF "<span class=\"vendor\">$(sed 's/^ //; s/ yet//; s/ $//' <<<"$vendor")</span>" <<<"$rung" ;;
+            ' - ') grep -qF "<span class=\"vendor\">$(sed 's/^ //; s/ yet//; s/ $//; s/^\[\(.*\)\](.*)$/\1/' <<<"$vendor")</span>" <<<"$rung" ;;
             *) grep -qF "<strong>$(tr -d ' ' <<<"$ratio")</strong> <span class=\"vendor\">ahead on${ahead% };${vendor% }</span>" <<<"$rung" ;;
         esac || { echo "$lab $ratio $ahead $vendor: $rung"; false; }
     done < <(sed -n '/^<!-- ladder-lines/,/^<!-- \/ladder-lines/ { /^| \[/p }' README.md)
