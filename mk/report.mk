@@ -9,6 +9,9 @@ narrow_rows = $(wildcard $(addprefix $(ROWS)/$(1)-,fp16.csv bf16.csv))
 LADDER_ROWS = $(call ladder_rows,spmm)
 # Rows of pruned weights: beside dense products.
 DENSE_ROWS := $(wildcard $(ROWS)/spmm-llm*.csv)
+# Rows of labs and networks that have none in the file of their operation.
+LINE_ROWS = $(wildcard $(addprefix $(ROWS)/,$(addsuffix .csv,spmm-fp16 spmm-lab22-tf32 bsmm-fp16 bsmm_update-fp16 \
+	block_importance-fp16 $(foreach n,$(NETWORKS),apps-$(lastword $(subst :, ,$(n)))))))
 # Rows of others, measured on the same device.
 RIVAL_ROWS := $(ROWS)/rivals
 COUNTED_ROWS := $(ROWS)/counted.csv
@@ -42,8 +45,7 @@ ladder: leaderboard $(ROWS_PROGRAM) ## Write the tables of README.md, docs and t
 		number_of,$(d)) $(call ladder_rows,$(o)) $(if $(call ladder_rows,$(o)),$(call narrow_rows,$(o))))))
 	$(call write,dense-table,$(ROWS_PROGRAM) dense $(DENSE_ROWS))
 	$(call write,ladder-lines,$(ROWS_PROGRAM) lines $(foreach o,spmm $(filter-out spmm,$(OPERATIONS)),$(call \
-		ladder_rows,$(o))) $(wildcard $(ROWS)/spmm-fp16.csv \
-		$(ROWS)/spmm-lab22-tf32.csv $(ROWS)/bsmm-fp16.csv $(ROWS)/bsmm_update-fp16.csv $(ROWS)/block_importance-fp16.csv $(foreach n,$(NETWORKS),$(ROWS)/apps-$(lastword $(subst :, ,$(n))).csv)) $(DENSE_ROWS))
+		ladder_rows,$(o))) $(LINE_ROWS) $(DENSE_ROWS))
 
 leaderboard: $(ROWS_PROGRAM) ## Who is fastest, labs, vendor and rivals: RIVAL_ROWS=FOLDER of CSV files
 	$(foreach o,$(OPERATIONS),$(if $(call ladder_rows,$(o)),$(call write,$(call \

@@ -114,7 +114,7 @@ static __device__ __forceinline__ void multiply_add(workplace &w, progress &at,
             wgmma_k16<__half, true>(sum[q], x[k], square + k * NEXT);
     }
     wgmma_commit();
-    wgmma_wait_but(1, before);
+    wgmma_wait_but<1>(before);
     if (at.running >= 0) give_back(w, at.running);
     at.running = s;
     at.turn.advance(STAGES);

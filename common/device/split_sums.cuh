@@ -52,8 +52,9 @@ inline int choose_splits(int across)
 }
 
 /* Returns how many blocks share a row of groups: `asked`, or the rule's number where that is 0. It is more where one block
- * would add up more than MOST_PRODUCTS of the longest row, if that is spread evenly over the columns. A tensor core cuts each sum towards zero, so errors have one
- * sign as long as the sum has. Their share of the bound grows with the root of the products (lab 9's LOG.md). */
+ * would add up more than MOST_PRODUCTS of the longest row, if that is spread evenly over the columns. A tensor core cuts
+ * each sum towards zero, so errors have one sign as long as the sum has. Their share of the bound grows with the root of
+ * the products (lab 9's LOG.md). */
 inline int splits_for(int asked, int across, int64_t longest)
 {
     constexpr int64_t MOST_PRODUCTS = 6144;

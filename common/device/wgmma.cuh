@@ -201,36 +201,11 @@ template <int PENDING> __device__ __forceinline__ void wgmma_wait_but()
 #endif
 }
 
-/* The same for a number that the compiler does not know and all threads of the warpgroup agree on; at most 7 are left.
- * a: operands of the products that are done then. */
-template <int PRODUCTS>
-__device__ __forceinline__ void wgmma_wait_but(int pending, uint32_t (&a)[PRODUCTS][4])
+/* The same; a: operands of the products that are done then. */
+template <int PENDING, int PRODUCTS>
+__device__ __forceinline__ void wgmma_wait_but(uint32_t (&a)[PRODUCTS][4])
 {
-    switch (pending) {
-    case 0:
-        wgmma_wait_but<0>();
-        break;
-    case 1:
-        wgmma_wait_but<1>();
-        break;
-    case 2:
-        wgmma_wait_but<2>();
-        break;
-    case 3:
-        wgmma_wait_but<3>();
-        break;
-    case 4:
-        wgmma_wait_but<4>();
-        break;
-    case 5:
-        wgmma_wait_but<5>();
-        break;
-    case 6:
-        wgmma_wait_but<6>();
-        break;
-    default:
-        wgmma_wait_but<7>();
-    }
+    wgmma_wait_but<PENDING>();
 #if WGMMA_COMPILED
 #pragma unroll
     for (int i = 0; i < 4 * PRODUCTS; i++)

@@ -8,7 +8,6 @@
 #include "matrix/random.h"
 #include "ops/bsmm_problem.h"
 #include "ops/rounding.h"
-#include "ops/wide_vectors.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -229,8 +228,9 @@ WIDE_INLINE double add_tokens(const problem *p, int out, int64_t token, int coun
 static void store(const problem *p, const bsmm_sums *s, int64_t at, double n, double *reference,
                   double *bound)
 {
-    *reference = bsmm_sums_result(s, at, p);
-    *bound = bsmm_sums_bound(s, at, n, p);
+    const product_sum sum = bsmm_sums_at(s, at, n);
+    *reference = product_sum_value(&sum, p);
+    *bound = product_sum_bound(&sum, p);
 }
 
 /* Products have two roundings where there are gates, which the bound's 4 covers. The factor that is drawn for each product

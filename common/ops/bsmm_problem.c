@@ -1,7 +1,6 @@
 #include "ops/bsmm_problem.h"
 
 #include "matrix/random.h"
-#include "ops/rounding.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -104,20 +103,4 @@ void bsmm_sums_free(bsmm_sums *s)
 {
     free(s->result);
     *s = (bsmm_sums){0};
-}
-
-double bsmm_sums_result(const bsmm_sums *s, int64_t at, const problem *p)
-{
-    return p->whole ? precision_round(p->precision, (float)s->result[at]) : s->result[at];
-}
-
-double bsmm_sums_bound(const bsmm_sums *s, int64_t at, double n, const problem *p)
-{
-    const product_sum sum = {.n = n,
-                             .size = s->size[at],
-                             .squares = s->squares[at],
-                             .largest = s->largest[at],
-                             .result = s->result[at]};
-    if (n == 0 || p->whole) return 0;
-    return rounding_stored(p->precision, s->result[at], rounding_bound(&sum));
 }

@@ -7,7 +7,7 @@
 
 #include "matrix/block_layout.h"
 #include "ops/inputs.h"
-#include "ops/wide_vectors.h"
+#include "ops/product_sums.h"
 
 /* The knob of a block's side. */
 #define BSMM_BLOCK_KNOB                                                              \
@@ -55,30 +55,23 @@ bool bsmm_sums_alloc(bsmm_sums *s, int64_t count);
 void bsmm_sums_clear(bsmm_sums *s); /* 0 again */
 void bsmm_sums_free(bsmm_sums *s);
 
-/* Adds the products of n numbers a, `a_step` floats apart, with n numbers b to element `at`. */
-WIDE_INLINE void bsmm_sums_add_dot(bsmm_sums *s, int64_t at, const float *a, int64_t a_step,
-                                   const float *b, int64_t b_step, int64_t n)
+/* Adds a sum to element `at`. */
+static inline void bsmm_sums_add(bsmm_sums *s, int64_t at, const product_sum *one)
 {
-    double result = s->result[at], size = s->size[at], squares = s->squares[at];
-    double largest = s->largest[at];
-#pragma omp simd reduction(+ : result, size, squares) reduction(max : largest)
-    for (int64_t i = 0; i < n; i++) {
-        const double product = (double)a[i * a_step] * b[i * b_step];
-        const double positive = product < 0 ? -product : product;
-        result += product;
-        size += positive;
-        squares += product * product;
-        largest = positive > largest ? positive : largest;
-    }
-    s->result[at] = result;
-    s->size[at] = size;
-    s->squares[at] = squares;
-    s->largest[at] = largest;
+    s->result[at] += one->result;
+    s->size[at] += one->size;
+    s->squares[at] += one->squares;
+    if (one->largest > s->largest[at]) s->largest[at] = one->largest;
 }
 
-enum {
-    BSMM_LINES = 4
-}; /* that are best added together: sums are then loaded and stored once for four products */
+/* Returns element `at`, of n products. */
+static inline product_sum bsmm_sums_at(const bsmm_sums *s, int64_t at, double n)
+{
+    return (product_sum){n, s->size[at], s->squares[at], s->largest[at], s->result[at]};
+}
+
+/* Lines that are best added together: sums are then loaded and stored once for four products. */
+enum { BSMM_LINES = 4 };
 
 /* Adds x[0] times `count` numbers, `step` floats apart, to elements from `at` on; then x[1] times those `pitch` floats
  * further; and so on, `lines` times. */
@@ -104,10 +97,5 @@ WIDE_INLINE void bsmm_sums_add_lines(bsmm_sums *s, int64_t at, const double *x, 
         s->largest[i] = largest;
     }
 }
-
-/* The exact element `at`, a sum of n products, and its bound as it is stored. Of whole numbers it is the nearest number of
- * the precision, with a bound of 0. */
-double bsmm_sums_result(const bsmm_sums *s, int64_t at, const problem *p);
-double bsmm_sums_bound(const bsmm_sums *s, int64_t at, double n, const problem *p);
 
 #endif

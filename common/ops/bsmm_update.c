@@ -8,7 +8,6 @@
 #include "matrix/random.h"
 #include "ops/bsmm_problem.h"
 #include "ops/rounding.h"
-#include "ops/wide_vectors.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -167,10 +166,9 @@ WIDE_INLINE void add_element(const problem *p, int b, int i, int j, enum mistake
     for (int64_t pair = 0; pair < pairs; pair++) {
         const float *X = own->X.floats + pair * C * N + (token_major ? c : c * N);
         const float *dY = own->dY.floats + pair * K * N + (token_major ? k : k * N);
-        if (token_major)
-            bsmm_sums_add_dot(s, at, X, C, dY, K, N);
-        else /* the compiler sees steps of 1 */
-            bsmm_sums_add_dot(s, at, X, 1, dY, 1, N);
+        const product_sum one = token_major ? product_sum_dot(X, C, dY, K, N)
+                                            : product_sum_dot(X, 1, dY, 1, N); /* known steps */
+        bsmm_sums_add(s, at, &one);
     }
 }
 
@@ -220,7 +218,7 @@ static double element(const problem *p, int b, int i, int j, enum mistake mistak
     const double old = own->U.floats ? own->beta * own->U.floats[place] : 0;
     *off = 0;
     if (factor == 0) return old;
-    const product_sum sum = {n, s->size[at], s->squares[at], s->largest[at], s->result[at]};
+    const product_sum sum = bsmm_sums_at(s, at, n);
     const double scaled = factor * s->result[at];
     /* The factor is alpha times a gate, rounded; the product with it is rounded, and so is the last sum. beta * U is a
      * product that is rounded, too. Where parts of the sum are added to it in turn, it is rounded with each but the last. */

@@ -8,8 +8,7 @@
 #include "matrix/memory.h"
 #include "matrix/random.h"
 #include "ops/inputs.h"
-#include "ops/rounding.h"
-#include "ops/wide_vectors.h"
+#include "ops/product_sums.h"
 
 #include <float.h>
 #include <math.h>
@@ -67,18 +66,10 @@ WIDE_INLINE bounded product(const problem *p, int64_t x, int64_t y, int features
     const sddmm_inputs *own = p->own;
     const float *X = own->X.floats + (size_t)x * p->width;
     const float *Y = own->Y.floats + (size_t)y * p->width;
-    double sum = 0, size = 0, squares = 0, largest = 0;
-#pragma omp simd reduction(+ : sum, size, squares) reduction(max : largest)
-    for (int k = 0; k < features; k++) {
-        const double term = (double)X[k] * Y[k], magnitude = fabs(term);
-        sum += term;
-        size += magnitude;
-        squares += term * term;
-        largest = magnitude > largest ? magnitude : largest;
-    }
-    const product_sum s = {features, size, squares, largest, sum};
-    if (p->whole) return (bounded){precision_round(p->precision, (float)(w * sum)), 0};
-    const double value = w * sum, error = fabs(w) * rounding_bound(&s) + 0x1p-149 * (features + 1);
+    const product_sum s = product_sum_dot(X, 1, Y, 1, features);
+    if (p->whole) return (bounded){precision_round(p->precision, (float)(w * s.result)), 0};
+    const double value = w * s.result,
+                 error = fabs(w) * rounding_bound(&s) + 0x1p-149 * (features + 1);
     return (bounded){value, rounding_stored(p->precision, value, error)};
 }
 

@@ -6,8 +6,7 @@
 #include "matrix/memory.h"
 #include "matrix/random.h"
 #include "ops/inputs.h"
-#include "ops/rounding.h"
-#include "ops/wide_vectors.h"
+#include "ops/product_sums.h"
 
 #include <float.h>
 #include <math.h>
@@ -253,21 +252,6 @@ typedef struct bounded {
     double value, bound;
 } bounded;
 
-/* The sum of count products ab. */
-WIDE_INLINE product_sum dot(const float *a, const float *b, int count)
-{
-    double result = 0, size = 0, squares = 0, largest = 0;
-#pragma omp simd reduction(+ : result, size, squares) reduction(max : largest)
-    for (int i = 0; i < count; i++) {
-        const double product = (double)a[i] * b[i], magnitude = fabs(product);
-        result += product;
-        size += magnitude;
-        squares += product * product;
-        largest = magnitude > largest ? magnitude : largest;
-    }
-    return (product_sum){count, size, squares, largest, result};
-}
-
 /* Whether a row's columns ascend, each named once. Else products share a random factor, and the bound of random signs
  * does not hold as it stands (rounding.h). */
 static bool ascends(const csr_matrix *rows, int64_t row)
@@ -277,47 +261,23 @@ static bool ascends(const csr_matrix *rows, int64_t row)
     return true;
 }
 
-enum { CHUNK = 64 }; /* columns of Y or dX that are computed together */
-
-/* Sums behind each of them. */
-typedef struct chunk {
-    double result[CHUNK], size[CHUNK], squares[CHUNK], largest[CHUNK];
-} chunk;
-
-WIDE_INLINE void add_products(chunk *c, double w, const float *x, int columns)
-{
-#pragma omp simd
-    for (int j = 0; j < columns; j++) {
-        const double product = w * x[j], magnitude = fabs(product);
-        c->result[j] += product;
-        c->size[j] += magnitude;
-        c->squares[j] += product * product;
-        c->largest[j] = magnitude > c->largest[j] ? magnitude : c->largest[j];
-    }
-}
-
 /* A row of Y or dX: that of `rows`, W or its transpose, times `table`. */
 WIDE_INLINE void product_row(const problem *p, const csr_matrix *rows, const numbers *values,
                              const float *table, int64_t row, double *reference, double *bound)
 {
     const int64_t start = rows->row_ptr[row], end = rows->row_ptr[row + 1];
     const bool random = ascends(rows, row);
-    for (int first = 0; first < p->width; first += CHUNK) {
-        const int columns = p->width - first < CHUNK ? p->width - first : CHUNK;
-        chunk c = {0};
-        for (int64_t z = start; z < end; z++)
-            add_products(&c, values->floats[z], table + (size_t)rows->col_idx[z] * p->width + first,
-                         columns);
-        for (int j = 0; j < columns; j++) {
-            const product_sum s = {(double)(end - start), c.size[j],
-                                   random ? c.squares[j] : INFINITY, c.largest[j], c.result[j]};
-            reference[first + j] = s.result;
-            bound[first + j] = 0;
-            if (p->whole)
-                reference[first + j] = precision_round(p->precision, (float)s.result);
-            else if (end > start)
-                bound[first + j] = rounding_stored(p->precision, s.result, rounding_bound(&s));
+    for (int first = 0; first < p->width; first += SUM_COLUMNS) {
+        const int columns = p->width - first < SUM_COLUMNS ? p->width - first : SUM_COLUMNS;
+        sum_columns c = {0};
+        for (int64_t z = start; z < end; z++) {
+            const float *x = table + (size_t)rows->col_idx[z] * p->width + first;
+            sum_columns_add(&c, values->floats[z], x, columns);
+            sum_columns_add_squares(&c, values->floats[z], x, columns);
         }
+        for (int j = 0; j < columns && !random; j++)
+            c.squares[j] = INFINITY;
+        sum_columns_store(&c, end - start, columns, p, reference + first, bound + first);
     }
 }
 
@@ -337,7 +297,7 @@ WIDE_INLINE bounded new_weight(const problem *p, int64_t row, int64_t z)
     for (int t = 0; t < T; t++) {
         const float *dy = own->dY.floats + t * own->dY_step + (size_t)row * N;
         const float *x = own->X.floats + t * own->X_step + (size_t)p->A->col_idx[z] * N;
-        const product_sum one = dot(dy, x, N);
+        const product_sum one = product_sum_dot(dy, 1, x, 1, N);
         gradient += one.result;
         all.n += one.n;
         all.size += one.size;

@@ -7,9 +7,8 @@
 #include "matrix/memory.h"
 #include "matrix/random.h"
 #include "ops/inputs.h"
-#include "ops/rounding.h"
+#include "ops/product_sums.h"
 #include "ops/spmm_ranges.h"
-#include "ops/wide_vectors.h"
 
 #include <float.h>
 #include <math.h>
@@ -124,34 +123,6 @@ static named_column *columns_once(const problem *p, int64_t row, int64_t *count)
     return list;
 }
 
-enum { CHUNK = 64 }; /* columns of C that are computed together */
-
-/* Sums behind CHUNK columns of C. */
-typedef struct chunk {
-    double result[CHUNK], size[CHUNK], squares[CHUNK], largest[CHUNK];
-} chunk;
-
-/* Adds what the product of a value, or of several of that sum, and the row b contributes. */
-WIDE_INLINE void add_squares(chunk *c, double value, const float *b, int columns)
-{
-#pragma omp simd
-    for (int j = 0; j < columns; j++) {
-        const double product = fabs(value * b[j]);
-        c->squares[j] += product * product;
-        c->largest[j] = product > c->largest[j] ? product : c->largest[j]; /* fmax is a call */
-    }
-}
-
-WIDE_INLINE void add_products(chunk *c, double value, const float *b, int columns)
-{
-#pragma omp simd
-    for (int j = 0; j < columns; j++) {
-        const double product = value * b[j];
-        c->result[j] += product;
-        c->size[j] += fabs(product);
-    }
-}
-
 /* Whole numbers have the nearest number of the precision as their one right result. Of others the bound is that of
  * rounding.c. B is random, so values of a row that share a column share the random factor. */
 WIDE_VECTORS
@@ -165,26 +136,18 @@ static void oracle(const problem *p, int output, int64_t row, double *reference,
     const int64_t start = A->row_ptr[row], end = A->row_ptr[row + 1];
     int64_t count = 0;
     named_column *once = p->whole ? NULL : columns_once(p, row, &count);
-    for (int first = 0; first < N; first += CHUNK) {
-        const int columns = N - first < CHUNK ? N - first : CHUNK;
-        chunk c = {0};
+    for (int first = 0; first < N; first += SUM_COLUMNS) {
+        const int columns = N - first < SUM_COLUMNS ? N - first : SUM_COLUMNS;
+        sum_columns c = {0};
         for (int64_t k = start; k < end; k++) {
             const float *b = B + (size_t)A->col_idx[k] * N + first;
-            add_products(&c, values[k], b, columns);
-            if (!once && !p->whole) add_squares(&c, values[k], b, columns);
+            sum_columns_add(&c, values[k], b, columns);
+            if (!once && !p->whole) sum_columns_add_squares(&c, values[k], b, columns);
         }
         for (int64_t k = 0; k < count; k++)
-            add_squares(&c, once[k].size, B + (size_t)once[k].column * N + first, columns);
-        for (int j = 0; j < columns; j++) {
-            const product_sum s = {(double)(end - start), c.size[j], c.squares[j], c.largest[j],
-                                   c.result[j]};
-            reference[first + j] = c.result[j];
-            bound[first + j] = 0;
-            if (p->whole)
-                reference[first + j] = precision_round(p->precision, (float)c.result[j]);
-            else if (end > start)
-                bound[first + j] = rounding_stored(p->precision, c.result[j], rounding_bound(&s));
-        }
+            sum_columns_add_squares(&c, once[k].size, B + (size_t)once[k].column * N + first,
+                                    columns);
+        sum_columns_store(&c, end - start, columns, p, reference + first, bound + first);
     }
     free(once);
 }

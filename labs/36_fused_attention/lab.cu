@@ -415,10 +415,10 @@ static cudaError_t find_panels(attention_plan *plan, size_t element, fused_plan 
     if (by_rule && share) plan->tuning[TUNE_WINDOW] = 1;
     if (!by_rule || (share && element == sizeof(float))) {
         *rows = wanted;
-        return cudaSuccess;
+    } else {
+        row_panels_free(f->panels);
+        f->panels = NULL;
     }
-    row_panels_free(f->panels);
-    f->panels = NULL;
     return cudaSuccess;
 }
 

@@ -103,7 +103,7 @@ __device__ __forceinline__ bool multiply_add(const walk_of &a, workplace<H, B> &
     }
     /* When one group at most is running, this step's last, the products of the step before are done: gives its stage back.
      * A step without blocks is the only one of its tile, unless there are gates. */
-    wgmma_wait_but(GATED ? 0 : 1, before);
+    wgmma_wait_but<GATED ? 0 : 1>(before);
     if (p.running >= 0) give_back(a, w, p.running, p.rank);
     p.running = s;
     p.turn.advance(a.ring.stages);

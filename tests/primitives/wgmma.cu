@@ -107,7 +107,7 @@ __global__ void product16_kernel(const H *A, const H *B, float *D)
         wgmma_k16<H, ACROSS>(d, a[k], b + k * (ACROSS ? 16 * 2 * SIDE / 16 : 2));
         wgmma_commit();
     }
-    wgmma_wait_but(1, a);
+    wgmma_wait_but<1>(a);
     wgmma_wait(d);
     for (int j = 0; j < COLUMNS / 8; j++)
         for (int e = 0; e < 4; e++) {
