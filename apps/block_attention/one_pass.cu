@@ -79,6 +79,18 @@ template <int D> struct queries {
     }
 };
 
+/* Reads a warp's queries, from row `row` of the tile on: left operands. */
+template <class H, int D, int M>
+__device__ __forceinline__ void read_queries(const H *Q, int row, uint32_t (&q)[M][D / 16][4])
+{
+    const int lane = lane_id();
+#pragma unroll
+    for (int m = 0; m < M; m++)
+#pragma unroll
+        for (int k = 0; k < D / 16; k++)
+            ldmatrix_x4(q[m][k], Q + place<D>(row + 16 * m + lane % 16, 2 * k + lane / 16));
+}
+
 /* score = Q K^T of a warp's queries and a block of keys. */
 template <class H, int B, int D, int M>
 __device__ __forceinline__ void multiply_keys(const H *K, const uint32_t (&q)[M][D / 16][4],
@@ -163,16 +175,19 @@ __device__ __forceinline__ void add_values(const H *V, const float (&power)[M][B
 }
 
 /* The same two products by a warpgroup, whose warps have 16 queries each: K and V are read where they lie. A row of K is a column of
- * K^T, and a product takes 16 numbers of each; a row of V is a row, and a product takes 16 of them. */
+ * K^T, and a product takes 16 numbers of each; a row of V is a row, and a product takes 16 of them. Queries are read anew for each
+ * block: nvcc would not keep them (wgmma.cuh). That is half of what the products read of shared memory. */
 template <class H, int B, int D>
-__device__ __forceinline__ void multiply_keys_at_once(const H *K, uint32_t (&q)[D / 16][4],
+__device__ __forceinline__ void multiply_keys_at_once(const H *Q, int row, const H *K,
                                                       float (&score)[B / 8][4])
 {
     const uint64_t keys = wgmma_operand<2 * D>(K);
-    wgmma_fence(q, score);
+    uint32_t q[1][D / 16][4];
+    read_queries<H, D, 1>(Q, row, q);
+    wgmma_fence(q[0], score);
 #pragma unroll
     for (int k = 0; k < D / 16; k++)
-        wgmma_k16<H, false>(score, q[k], keys + k * (2 * 16 / 16));
+        wgmma_k16<H, false>(score, q[0][k], keys + k * (2 * 16 / 16));
     wgmma_commit();
     wgmma_wait(score);
 }
@@ -229,7 +244,7 @@ static __global__ void __launch_bounds__(one_pass_shape<B, D, UNIT>::THREADS,
     constexpr int THREADS = shape::THREADS, STAGES = shape::STAGES, M = shape::M;
     extern __shared__ __align__(1024) unsigned char shared[];
     H *const Q = (H *)shared, *const ring = Q + shape::TILE;
-    const int block_row = gridDim.x - 1 - blockIdx.x, row = warp_id() * 16 * M, lane = lane_id();
+    const int block_row = gridDim.x - 1 - blockIdx.x, row = warp_id() * 16 * M;
     const size_t head = (size_t)blockIdx.y * a.length * D, mine = head + (size_t)block_row * B * D;
     const int *const col = a.col + a.row_ptr[block_row];
     const int steps = a.row_ptr[block_row + 1] - a.row_ptr[block_row];
@@ -250,11 +265,7 @@ static __global__ void __launch_bounds__(one_pass_shape<B, D, UNIT>::THREADS,
     __syncthreads(); /* Q is there */
     queries<D> own[M];
     uint32_t q[M][D / 16][4];
-#pragma unroll
-    for (int m = 0; m < M; m++)
-#pragma unroll
-        for (int k = 0; k < D / 16; k++)
-            ldmatrix_x4(q[m][k], Q + place<D>(row + 16 * m + lane % 16, 2 * k + lane / 16));
+    if (UNIT != ONE_PASS_WGMMA) read_queries<H, D, M>(Q, row, q);
     for (int step = 0; step < steps; step++) {
         async_wait<STAGES - 2>();
         if (UNIT == ONE_PASS_WGMMA) wgmma_publish();
@@ -265,7 +276,7 @@ static __global__ void __launch_bounds__(one_pass_shape<B, D, UNIT>::THREADS,
                                                                           keys + shape::TILE;
         float score[M][B / 8][4] = {};
         if constexpr (UNIT == ONE_PASS_WGMMA)
-            multiply_keys_at_once<H, B, D>(keys, q[0], score[0]);
+            multiply_keys_at_once<H, B, D>(Q, row, keys, score[0]);
         else
             multiply_keys<H, B, D, M>(keys, q, score);
 #pragma unroll
