@@ -8,6 +8,8 @@
 #include "models/lane_major.h"
 #include "ops/storage.h"
 
+#include <algorithm>
+
 #include <math.h>
 #include <string.h>
 
@@ -119,23 +121,40 @@ bool product_finishes(const product *p)
     return !epilogue_is_none(&p->plan.epilogue);
 }
 
-/* cuBLAS stores by columns. With a column's features side by side y is rows x columns of it, W' transposed; row-major x
- * and y are their transposes there, and y' = x' W'. */
+/* y = W x + beta y over `depth` columns of W, of all `cols`. cuBLAS stores by columns. With a column's features side by side y is
+ * rows x columns of it, W' transposed; row-major x and y are their transposes there, and y' = x' W'. */
+static cudaError_t add_product(cublasHandle_t blas, const __half *W, int rows, int cols, int depth,
+                               int columns, const __half *x, bool x_by_column, const float *beta,
+                               void *y, bool y_by_column, cudaDataType y_type)
+{
+    static const float one = 1;
+    const cublasOperation_t x_op = x_by_column == y_by_column ? CUBLAS_OP_N : CUBLAS_OP_T;
+    const int x_pitch = x_by_column ? cols : columns;
+    if (y_by_column)
+        CUBLAS_TRY(cublasGemmEx(blas, CUBLAS_OP_T, x_op, rows, columns, depth, &one, W, CUDA_R_16F,
+                                cols, x, CUDA_R_16F, x_pitch, beta, y, y_type, rows,
+                                CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
+    else
+        CUBLAS_TRY(cublasGemmEx(blas, x_op, CUBLAS_OP_N, columns, rows, depth, &one, x, CUDA_R_16F,
+                                x_pitch, W, CUDA_R_16F, cols, beta, y, y_type, columns,
+                                CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
+    return cudaSuccess;
+}
+
+/* Where y is in fp32, no rounding hides what a tensor core cuts of a long sum: then cuBLAS adds it up in parts, as labs 9, 23 and
+ * 24 do (device/split_sums.cuh). */
 cudaError_t dense_product(cublasHandle_t blas, const void *W, int rows, int cols, int columns,
                           const strided *x, void *y, size_t y_feature, cudaDataType y_type)
 {
-    static const float one = 1, zero = 0;
-    const bool x_by_column = x->feature == 1;
-    const cublasOperation_t x_op = x_by_column == (y_feature == 1) ? CUBLAS_OP_N : CUBLAS_OP_T;
-    const int x_pitch = x_by_column ? cols : columns;
-    if (y_feature == 1)
-        CUBLAS_TRY(cublasGemmEx(blas, CUBLAS_OP_T, x_op, rows, columns, cols, &one, W, CUDA_R_16F,
-                                cols, x->data, CUDA_R_16F, x_pitch, &zero, y, y_type, rows,
-                                CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
-    else
-        CUBLAS_TRY(cublasGemmEx(blas, x_op, CUBLAS_OP_N, columns, rows, cols, &one, x->data,
-                                CUDA_R_16F, x_pitch, W, CUDA_R_16F, cols, &zero, y, y_type, columns,
-                                CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
+    static const float zero = 0, one = 1;
+    const int EVEN = 8; /* cuBLAS wants multiples of 16 bytes */
+    const int parts = y_type == CUDA_R_32F ? (cols - 1) / (int)MOST_PRODUCTS + 1 : 1;
+    const int part = ((cols - 1) / parts / EVEN + 1) * EVEN;
+    for (int from = 0; from < cols; from += part)
+        CUDA_TRY(add_product(blas, (const __half *)W + from, rows, cols,
+                             std::min(part, cols - from), columns,
+                             (const __half *)x->data + from * x->feature, x->feature == 1,
+                             from ? &one : &zero, y, y_feature == 1, y_type));
     return cudaSuccess;
 }
 

@@ -51,13 +51,14 @@ inline int choose_splits(int across)
     return best;
 }
 
+/* The most products that one chain of a tensor core adds up. It cuts each sum towards zero, so errors have one sign as long as
+ * the sum has. Their share of the bound grows with the root of the products (lab 9's LOG.md). */
+constexpr int64_t MOST_PRODUCTS = 6144;
+
 /* Returns how many blocks share a row of groups: `asked`, or the rule's number where that is 0. It is more where one block
- * would add up more than MOST_PRODUCTS of the longest row, if that is spread evenly over the columns. A tensor core cuts
- * each sum towards zero, so errors have one sign as long as the sum has. Their share of the bound grows with the root of
- * the products (lab 9's LOG.md). */
+ * would add up more than MOST_PRODUCTS of the longest row, if that is spread evenly over the columns. */
 inline int splits_for(int asked, int across, int64_t longest)
 {
-    constexpr int64_t MOST_PRODUCTS = 6144;
     const int least = (int)((longest + MOST_PRODUCTS - 1) / MOST_PRODUCTS);
     const int wanted = asked == 0 ? choose_splits(across) : asked;
     return max(1, min(max(wanted, least), across));
