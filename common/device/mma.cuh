@@ -127,6 +127,10 @@ __device__ __forceinline__ uint32_t to_tf32(float x)
 #endif
 }
 
+/* How far a product in three parts may be off, in units of 2^-24: a contender's product_rounding. That is 12 for what is cut of
+ * the low parts, 16 for low * low, which is left out, and 4 for the sums of the three, which are cut, too. */
+constexpr double THREE_PARTS_ROUNDING = 12 + 16 + 4;
+
 /* x = high + low for a product in three parts, high * high + high * low + low * high: then tensor cores
  * come within 2^-19 |x| |y| of each product. Both are for mma_m16n8k8_tf32, which ignores 13 low bits:
  * of x itself that leaves 11 bits, low is the rest, of 13 bits, and of those it cuts two. What is

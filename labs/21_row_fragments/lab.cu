@@ -373,6 +373,11 @@ static const char *unsuited(const problem *p)
     return "16-bit fragments need rows whose columns ascend, each named once";
 }
 
+static double of_three_parts(const int *)
+{
+    return THREE_PARTS_ROUNDING;
+}
+
 #define ROW_FRAGMENTS(title, kind, number, call, text)                                      \
     static spmm_contender lab_##title = {                                                   \
         .base = {.lab = 21,                                                                 \
@@ -382,6 +387,7 @@ static const char *unsuited(const problem *p)
                  .precision = kind,                                                         \
                  .min_compute_capability = 80,                                              \
                  .unit = UNIT_TENSOR_CORES,                                                 \
+                 .product_rounding = kind == PRECISION_FP32 ? of_three_parts : NULL,        \
                  .unsuited = unsuited,                                                      \
                  .tunables = {{"WIDTH", "columns of C a block takes", {32, 64}, 2, 32},     \
                               {"PANEL", "rows a block takes", {16, 32, 64, 128}, 4, 16},    \

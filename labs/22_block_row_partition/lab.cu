@@ -214,10 +214,11 @@ static const char *unsuited(const problem *p)
 
 /* Rounding to tf32 (11 bits) makes each of two factors wrong by 2^-11 of itself at most: their product by 2^-10 and
  * 2^-22, in units of 2^-24. Tensor cores cut sums: each product is cut, and the sum that it is added to. That is 4 units
- * of the sum's size at most. A product takes part in as many sums as a row has nonzeros in an item. */
+ * of the sum's size at most. A product takes part in as many sums as a row has nonzeros in an item. In fp32 it has three parts. */
 static double product_rounding(const int *tuning)
 {
-    return tuning[TUNE_PRODUCT] == TF32 ? 0x1p14 + 4 + 4 * RUN * tuning[TUNE_LONGEST] : 0;
+    return tuning[TUNE_PRODUCT] == TF32 ? 0x1p14 + 4 + 4 * RUN * tuning[TUNE_LONGEST]
+                                        : THREE_PARTS_ROUNDING;
 }
 
 static bool flushes_subnormals(const int *tuning)

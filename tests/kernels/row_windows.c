@@ -16,7 +16,8 @@
     static double rounding_##name_(const int *tuning)                                            \
     {                                                                                            \
         (void)tuning;                                                                            \
-        return PRODUCT ? 0x1p14 + 4 + 32.0 * LONGEST : 0;                                        \
+        static const int own[MAX_TUNABLES] = {PRODUCT, WIDTH, DEPTH, STAGED, LONGEST};           \
+        return spmm_find("block_row_partition", PRECISION_FP32)->base.product_rounding(own);     \
     }                                                                                            \
     static bool flushes_##name_(const int *tuning)                                               \
     {                                                                                            \
