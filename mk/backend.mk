@@ -102,4 +102,6 @@ TRACE := -O2 $(PLAIN_LIBRARY) -DSIMT_TRACED -fsanitize=thread --param tsan-disti
          --param early-inlining-insns=1000 --param max-inline-insns-auto=1000 \
          --param inline-unit-growth=1000 --param large-function-growth=1000
 BACKEND_SOURCES := $(wildcard common/simt/*.cc common/simt/*.S)
+# The backend itself has -O2. With less, gcc leaves the upper halves of wide vectors in use, which slows kernels down.
+$(OUT)/common/simt/%.cc.o: private CXXFLAGS_ALL += $(OPTIMISE)
 endif

@@ -21,7 +21,7 @@ included_by = $(filter $(OPERATIONS),$(shell sed -n 's,^.include "ops/\(.*\)\.h"
 own_of = $(sort $(filter $(OPERATIONS),$(shell sed -n 's,^.*\b\([A-Z_]*\)_REGISTER\>.*,\1,p' $(wildcard $(1)/*.cu $(1)/*.cuh $(1)/*.h) | tr A-Z a-z)))
 define note_lab
 LABS_OF_$(2) += $$(call object,$$(wildcard $(1)/*.cu))
-NEEDS_OF_$(2) += $(2) $$(call included_by,$(1))
+NEEDS_OF_$(2) += $(2) $(call included_by,$(1))
 endef
 define lab_rule
 $(OUT)/lab$(call number_of,$(1)): $$(LABS_OF_$(2))

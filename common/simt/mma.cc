@@ -1,36 +1,16 @@
 /*
  * mma.cc - matrix instructions of a warp: ldmatrix, mma.sync and mma.sp. PTX ISA, "Warp Level Matrix Instructions";
  * common/device/mma.cuh and mma_sparse.cuh draw the fragments.
- *
- * A tensor core cuts where CUDA cores round: each sum goes towards zero. Over a long row these errors add up, and a
- * kernel that leaves its sums in the tensor core is wrong for that. So sums are cut here, too: products of 16-bit and
- * tf32 inputs and their sum with c are exact in a double, nearly, and the sum loses what fp32 cannot hold. The last
- * bits of a GPU may differ: it cuts some bits before it adds, as well.
- * Source: Fasi, Higham, Mikaitis, Pranesh: Numerical behavior of NVIDIA tensor cores (2021).
  */
-#include "simt/simt.h"
+#include "simt/tensor_core.h"
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-
-#include <float.h>
-#include <math.h>
-
-static const int M = 16, N = 8, MAX_K = 16;
+static const int M = 16, N = 8;
 
 void simt_need_all_lanes(const warp *w, uint32_t lanes, const char *what)
 {
     if (lanes == ~0u) return;
     simt_fail_lane(cudaErrorLaunchFailure, w->lanes[lowest(lanes)],
                    "%s by lanes 0x%08x only: all 32 lanes of the warp must take part", what, lanes);
-}
-
-/* Returns the fp32 number next to x on the way to zero: its bits, less one, are those of the number before. */
-float simt_cut(double x)
-{
-    const float nearest = (float)x;
-    const bool is_farther = (fabs((double)nearest) > fabs(x)) & (fabsf(nearest) <= FLT_MAX);
-    return __uint_as_float(__float_as_uint(nearest) - is_farther);
 }
 
 /* ---- mma.sync ------------------------------------------------------------------------------ */
@@ -41,30 +21,16 @@ struct mma_operands {
     const float *c;
 };
 
-static float fp16_element(uint32_t word, int i)
-{
-    return simt_fp16_to_float((uint16_t)(word >> 16 * i));
-}
-static float bf16_element(uint32_t word, int i)
-{
-    return simt_bf16_to_float((uint16_t)(word >> 16 * i));
-}
-/* The unit ignores the 13 low bits of a tf32 number. */
-static float tf32_element(uint32_t word, int)
-{
-    return __uint_as_float(word & 0xffffe000u);
-}
-
 /* Each 32-bit register of a fragment holds PER_WORD neighbours along k. With lane = 4 * g + t:
  * word w of A holds row g + 8 * (w & 1), columns PER_WORD * (t + 4 * (w >> 1)) and up;
  * word w of B holds column g, rows PER_WORD * (t + 4 * w) and up;
  * element e of C and D is at row g + 8 * (e >> 1), column 2 * t + (e & 1). */
-template <int K, int PER_WORD, float ELEMENT(uint32_t, int)>
-static void combine_mma(warp *w, uint32_t lanes)
+template <simt_mma_kind KIND, int K, int PER_WORD> static void combine_mma(warp *w, uint32_t lanes)
 {
     simt_need_all_lanes(w, lanes, "mma.sync");
-    double A[M][MAX_K], B[MAX_K][N], D[M][N]; /* converted once, not for each of the products */
-    const int a_words = M * K / (WARP_LANES * PER_WORD), b_words = N * K / (WARP_LANES * PER_WORD);
+    const int a_words = M * K / (WARP_LANES * PER_WORD), b_words = a_words / 2;
+    uint32_t a_bits[M][K], b_bits[K][N];
+    float A[M][K], B[K][N], D[M][N];
     for (int lane = 0; lane < WARP_LANES; lane++) {
         const mma_operands *o = (const mma_operands *)w->in[lane];
         const int g = lane / 4, t = lane % 4;
@@ -72,31 +38,23 @@ static void combine_mma(warp *w, uint32_t lanes)
         for (int i = 0; i < a_words; i++)
 #pragma GCC unroll 2
             for (int j = 0; j < PER_WORD; j++)
-                A[g + 8 * (i & 1)][PER_WORD * (t + 4 * (i >> 1)) + j] = ELEMENT(o->a[i], j);
+                a_bits[g + 8 * (i & 1)][PER_WORD * (t + 4 * (i >> 1)) + j] = o->a[i] >> 16 * j;
 #pragma GCC unroll 2
         for (int i = 0; i < b_words; i++)
 #pragma GCC unroll 2
             for (int j = 0; j < PER_WORD; j++)
-                B[PER_WORD * (t + 4 * i) + j][g] = ELEMENT(o->b[i], j);
-#pragma GCC unroll 4
-        for (int e = 0; e < 4; e++)
-            D[g + 8 * (e >> 1)][2 * t + (e & 1)] = o->c[e];
+                b_bits[PER_WORD * (t + 4 * i) + j][g] = o->b[i] >> 16 * j;
+        memcpy(&D[g][2 * t], o->c, 2 * sizeof(float));
+        memcpy(&D[g + 8][2 * t], o->c + 2, 2 * sizeof(float));
     }
-    for (int i = 0; i < M; i++) {
-        double sum[N]; /* small enough for registers */
-        memcpy(sum, D[i], sizeof sum);
-        for (int k = 0; k < K; k++)
-#pragma GCC unroll 8
-            for (int j = 0; j < N; j++)
-                sum[j] += A[i][k] * B[k][j];
-        memcpy(D[i], sum, sizeof sum);
-    }
+    simt_widen(KIND, a_bits[0], A[0], M * K);
+    simt_widen(KIND, b_bits[0], B[0], K * N);
+    simt_multiply(M, N, K, A[0], B[0], D[0]);
     for (int lane = 0; lane < WARP_LANES; lane++) {
         const mma_operands *o = (const mma_operands *)w->in[lane];
         const int g = lane / 4, t = lane % 4;
-#pragma GCC unroll 4
-        for (int e = 0; e < 4; e++)
-            o->d[e] = simt_cut(D[g + 8 * (e >> 1)][2 * t + (e & 1)]);
+        memcpy(o->d, &D[g][2 * t], 2 * sizeof(float));
+        memcpy(o->d + 2, &D[g + 8][2 * t], 2 * sizeof(float));
     }
 }
 
@@ -105,10 +63,10 @@ void simt_mma_at(simt_mma_kind kind, float d[4], const uint32_t *a, const uint32
 {
     /* In the order of enum simt_mma_kind. */
     static const collective kinds[] = {
-        {"mma.sync.m16n8k8 (tf32)", combine_mma<8, 1, tf32_element>},
-        {"mma.sync.m16n8k8 (fp16)", combine_mma<8, 2, fp16_element>},
-        {"mma.sync.m16n8k16 (fp16)", combine_mma<16, 2, fp16_element>},
-        {"mma.sync.m16n8k16 (bf16)", combine_mma<16, 2, bf16_element>},
+        {"mma.sync.m16n8k8 (tf32)", combine_mma<SIMT_MMA_K8_TF32, 8, 1>},
+        {"mma.sync.m16n8k8 (fp16)", combine_mma<SIMT_MMA_K8_F16, 8, 2>},
+        {"mma.sync.m16n8k16 (fp16)", combine_mma<SIMT_MMA_K16_F16, 16, 2>},
+        {"mma.sync.m16n8k16 (bf16)", combine_mma<SIMT_MMA_K16_BF16, 16, 2>},
     };
     mma_operands operands = {d, a, b, c};
     simt_need_capability(kind == SIMT_MMA_K8_F16 ? 75 : 80, site, kinds[kind].name);
@@ -157,35 +115,42 @@ static void need_ascending_places(const warp *w)
 }
 
 /* Word w of A holds stored elements of row g + 8 * (w & 1), those of four t + 4 * (w >> 1). */
-template <float ELEMENT(uint32_t, int)> static void combine_mma_sp(warp *w, uint32_t lanes)
+template <simt_mma_kind KIND> static void combine_mma_sp(warp *w, uint32_t lanes)
 {
     simt_need_all_lanes(w, lanes, "mma.sp");
     need_ascending_places(w);
+    uint32_t a_bits[M][STORED_K], b_bits[SP_K][N];
     float A[M][STORED_K], B[SP_K][N];
     auto operands = [&](int lane) { return (const mma_sp_operands *)w->in[lane]; };
     for (int lane = 0; lane < WARP_LANES; lane++) {
         const int g = lane / 4, t = lane % 4;
         for (int i = 0; i < 4; i++)
             for (int j = 0; j < 2; j++) {
-                A[g + 8 * (i & 1)][2 * (t + 4 * (i >> 1)) + j] = ELEMENT(operands(lane)->a[i], j);
-                B[8 * i + 2 * t + j][g] = ELEMENT(operands(lane)->b[i], j);
+                a_bits[g + 8 * (i & 1)][2 * (t + 4 * (i >> 1)) + j] =
+                    operands(lane)->a[i] >> 16 * j;
+                b_bits[8 * i + 2 * t + j][g] = operands(lane)->b[i] >> 16 * j;
             }
     }
-    for (int lane = 0; lane < WARP_LANES; lane++)
-        for (int e = 0; e < 4; e++) {
-            const int row = lane / 4 + 8 * (e >> 1), column = lane % 4 * 2 + (e & 1);
-            double sum = operands(lane)->d[e];
-            for (int k = 0; k < STORED_K; k++)
-                sum += (double)A[row][k] * B[k / 2 * 4 + sp_place(w, row, k / 2, k % 2)][column];
-            operands(lane)->d[e] = simt_cut(sum);
-        }
+    simt_widen(KIND, a_bits[0], A[0], M * STORED_K);
+    simt_widen(KIND, b_bits[0], B[0], SP_K * N);
+    for (int row = 0; row < M; row++) {
+        float met[STORED_K][N], D[N]; /* the lines of B that the row meets */
+        for (int k = 0; k < STORED_K; k++)
+            memcpy(met[k], B[k / 2 * 4 + sp_place(w, row, k / 2, k % 2)], sizeof met[k]);
+        auto sums = [&](int t) { return operands(row % 8 * 4 + t)->d + row / 8 * 2; };
+        for (int t = 0; t < 4; t++)
+            memcpy(D + 2 * t, sums(t), 2 * sizeof(float));
+        simt_multiply(1, N, STORED_K, A[row], met[0], D);
+        for (int t = 0; t < 4; t++)
+            memcpy(sums(t), D + 2 * t, 2 * sizeof(float));
+    }
 }
 
 void simt_mma_sp_at(simt_mma_kind kind, float d[4], const uint32_t *a, const uint32_t *b,
                     uint32_t metadata, int selector, const void *site)
 {
-    static const collective fp16 = {"mma.sp.m16n8k32 (fp16)", combine_mma_sp<fp16_element>};
-    static const collective bf16 = {"mma.sp.m16n8k32 (bf16)", combine_mma_sp<bf16_element>};
+    static const collective fp16 = {"mma.sp.m16n8k32 (fp16)", combine_mma_sp<SIMT_MMA_K16_F16>};
+    static const collective bf16 = {"mma.sp.m16n8k32 (bf16)", combine_mma_sp<SIMT_MMA_K16_BF16>};
     mma_sp_operands operands = {d, a, b, metadata, selector};
     simt_need_capability(80, site, fp16.name);
     simt_meet(~0u, (uint64_t)&operands, kind == SIMT_MMA_K16_BF16 ? &bf16 : &fp16, site);

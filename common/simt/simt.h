@@ -8,6 +8,7 @@
  *   switch_*.S         the context switch itself
  *   warp.cc            shuffles, votes, matches, reductions
  *   mma.cc, wgmma.cc, async_copy.cc, mbarrier.cc, atomics.cc   the instructions of those names
+ *   tensor_core.cc, tensor_core.h   the arithmetic of mma.cc and wgmma.cc
  *   tensor_map.cc      tiles of a matrix, for bulk copies
  *   memory.cc          device memory
  *   shared_memory.cc   a block's shared memory
@@ -287,8 +288,6 @@ void simt_ldmatrix_at(uint32_t *fragments, const void *row, int count, bool tran
                       const void *site);
 /* "All 32 lanes must take part": a failure if they do not. */
 void simt_need_all_lanes(const warp *w, uint32_t lanes, const char *what);
-/* Returns the fp32 number next to x on the way to zero. */
-float simt_cut(double x);
 void simt_wgmma_at(float *d, const uint32_t *a, uint64_t b, const simt_wgmma_shape *shape,
                    const void *site);
 void simt_wgmma_wait_at(int pending, const void *site);

@@ -5,9 +5,7 @@
  * A product is carried out at the wait for its group, the latest moment hardware could choose. So a kernel that reads
  * a sum too early reads the old one, and a kernel that gives B away too early multiplies by what came after it.
  */
-#include "simt/simt.h"
-
-#include "simt/float16.h"
+#include "simt/tensor_core.h"
 
 static const int M = 16, MOST_K = 16, MOST_N = 256;
 
@@ -75,48 +73,50 @@ int simt_wgmma_pieces(const simt_wgmma_shape *shape)
     return shape->across ? shape->n / 8 : 2;
 }
 
-static float element(simt_mma_kind kind, const void *piece, int i)
+/* The bits of number i of a piece. */
+static uint32_t number_in(simt_mma_kind kind, const void *piece, int i)
 {
-    if (kind == SIMT_MMA_K8_TF32)
-        return __uint_as_float(((const uint32_t *)piece)[i] & 0xffffe000u);
-    const uint16_t bits = ((const uint16_t *)piece)[i];
-    return kind == SIMT_MMA_K16_F16 ? simt_fp16_to_float(bits) : simt_bf16_to_float(bits);
+    return kind == SIMT_MMA_K8_TF32 ? ((const uint32_t *)piece)[i] : ((const uint16_t *)piece)[i];
 }
 
 /* ---- carrying out ---------------------------------------------------------------------------- */
 
 static void multiply(const worker *self, const wgmma_product *p)
 {
-    static thread_local float A[M][MOST_K], B[MOST_K][MOST_N];
-    static thread_local double D[M][MOST_N];
+    static thread_local uint32_t b_bits[MOST_K * MOST_N];
+    static thread_local float B[MOST_K * MOST_N], D[M * MOST_N];
+    uint32_t a_bits[M * MOST_K];
+    float A[M * MOST_K];
     const simt_wgmma_shape *s = &p->shape;
     const int K = simt_wgmma_k(s), in_piece = K == 8 ? 4 : 8; /* numbers of 16 bytes */
     for (int lane = 0; lane < WARP_LANES; lane++)
         for (int i = 0; i < 4; i++) /* as mma.sync has it */
             for (int j = 0; j < K / 8; j++)
-                A[lane / 4 + i % 2 * 8][K / 8 * (lane % 4 + i / 2 * 4) + j] =
-                    element(s->kind, &p->a[lane][i], j);
+                a_bits[(lane / 4 + i % 2 * 8) * K + K / 8 * (lane % 4 + i / 2 * 4) + j] =
+                    p->a[lane][i] >> 16 * j;
     for (int row = 0; row < simt_wgmma_rows(s); row++)
         for (int piece = 0; piece < simt_wgmma_pieces(s); piece++) {
             const void *from = simt_wgmma_piece(self, s, p->b, row, piece);
             for (int i = 0; i < in_piece; i++) {
                 const int other = piece * in_piece + i;
-                (s->across ? B[row][other] : B[other][row]) = element(s->kind, from, i);
+                b_bits[s->across ? row * s->n + other : other * s->n + row] =
+                    number_in(s->kind, from, i);
             }
         }
-    auto sum_of = [&](int lane, int i) -> double & {
-        return D[lane / 4 + i % 4 / 2 * 8][i / 4 * 8 + lane % 4 * 2 + i % 2];
+    /* Two sums of a lane lie side by side, in rows g and g + 8 in turn. */
+    auto pair_of = [&](int lane, int i) {
+        return &D[(lane / 4 + i % 2 * 8) * s->n + i / 2 * 8 + lane % 4 * 2];
     };
+    if (!s->add) memset(D, 0, sizeof D);
+    for (int lane = 0; lane < WARP_LANES && s->add; lane++)
+        for (int i = 0; i < s->n / 4; i++)
+            memcpy(pair_of(lane, i), p->d[lane] + 2 * i, 2 * sizeof(float));
+    simt_widen(s->kind, a_bits, A, M * K);
+    simt_widen(s->kind, b_bits, B, K * s->n);
+    simt_multiply(M, s->n, K, A, B, D);
     for (int lane = 0; lane < WARP_LANES; lane++)
-        for (int i = 0; i < s->n / 2; i++)
-            sum_of(lane, i) = s->add ? p->d[lane][i] : 0;
-    for (int i = 0; i < M; i++)
-        for (int k = 0; k < K; k++)
-            for (int j = 0; j < s->n; j++)
-                D[i][j] += (double)A[i][k] * B[k][j];
-    for (int lane = 0; lane < WARP_LANES; lane++)
-        for (int i = 0; i < s->n / 2; i++)
-            p->d[lane][i] = simt_cut(sum_of(lane, i));
+        for (int i = 0; i < s->n / 4; i++)
+            memcpy(p->d[lane] + 2 * i, pair_of(lane, i), 2 * sizeof(float));
 }
 
 /* Carries out the oldest products: those of groups before `group`. */
