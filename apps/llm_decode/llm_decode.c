@@ -48,7 +48,7 @@ static enum status read_options(int argc, char **argv, wishes *o, error_text *er
     *o = (wishes){.model = "tiny",
                   .kernel = "all",
                   .layout = "best",
-                  .early = "on",
+                  .early = "off",
                   .fuse = "on",
                   .gpu = "NVIDIA H200",
                   .sparsity = 0.6,

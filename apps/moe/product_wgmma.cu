@@ -15,6 +15,7 @@
 #include "device/mbarrier.cuh"
 #include "device/mma.cuh"
 #include "device/pdl.cuh"
+#include "device/store_rows.cuh"
 #include "device/tensor_map.cuh"
 #include "device/wgmma.cuh"
 
@@ -120,34 +121,6 @@ static __device__ __forceinline__ void multiply_add(workplace &w, progress &at,
     at.turn.advance(STAGES);
 }
 
-/* Stores a warp's 16 rows: 64 columns at a time through its part of `result`, so that 8 lanes write 128 bytes. */
-static __device__ __forceinline__ void store(const product &p, const job &j, __half *result,
-                                             const float (&sum)[SQUARES][8][4])
-{
-    const int lane = lane_id(), row0 = warp_id() * 16;
-#pragma unroll
-    for (int q = 0; q < SQUARES; q++) {
-        __syncwarp();
-#pragma unroll
-        for (int n = 0; n < 8; n++)
-#pragma unroll
-            for (int h = 0; h < 2; h++) {
-                const float *const s = &sum[q][n][2 * h];
-                const __half x[2] = {finish(s[0], p.relu), finish(s[1], p.relu)};
-                store_vector(result + place(lane / 4 + 8 * h, n) + lane % 4 * 2, x);
-            }
-        __syncwarp();
-#pragma unroll
-        for (int i = 0; i < 4; i++) {
-            const int r = 4 * i + lane / 8, c = lane % 8, column = j.column + 64 * q + 8 * c;
-            __half x[8];
-            if (row0 + r >= j.rows.rows || column >= p.outs) continue;
-            load_vector_plain(x, result + place(r, c));
-            store_vector((__half *)p.out + (size_t)(j.rows.row + row0 + r) * p.outs + column, x);
-        }
-    }
-}
-
 /* The 64 rows of this warpgroup are no rows of the tile: lets its steps pass. */
 static __device__ __forceinline__ void pass_by(workplace &w, progress &at, int steps)
 {
@@ -175,10 +148,15 @@ static __device__ __forceinline__ void multiply_all(const work &w, workplace &pl
             multiply_add(place_of, at, sum, even, odd);
             if (s + 1 < steps) multiply_add(place_of, at, sum, odd, even);
         }
-        wgmma_wait(reinterpret_cast<float(&)[COLUMNS / 8][4]>(sum));
+        float(&all)[COLUMNS / 8][4] = reinterpret_cast<float(&)[COLUMNS / 8][4]>(sum);
+        wgmma_wait(all);
         give_back(place_of, at.running);
         at.running = -1;
-        store(w.p, j, place_of.result[warp_id()], sum);
+        const int row0 = warp_id() * 16;
+        store_rows(place_of.result[warp_id()], all,
+                   (__half *)w.p.out + (size_t)(j.rows.row + row0) * w.p.outs + j.column, w.p.outs,
+                   j.rows.rows - row0, w.p.outs - j.column,
+                   [&](float x) { return finish(x, w.p.relu); });
     }
 }
 

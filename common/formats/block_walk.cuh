@@ -6,12 +6,6 @@
 
 #include "device/warp.cuh"
 
-/* An entry: the work of a step. All lanes have the same input. */
-struct walk_entry {
-    int input; /* input block, or -1: none */
-    int block; /* lane j: weight block of output j of the group, or -1: none */
-};
-
 /* A few neighbouring entries, as a warp holds them: a lane has an int, so one load brings them. GROUP outputs of a group.
  * All lanes call. */
 template <int GROUP> struct walk_entries {
@@ -27,11 +21,21 @@ template <int GROUP> struct walk_entries {
         return {is_there ? entry[(size_t)step * INTS + lane] : -1};
     }
 
-    __device__ __forceinline__ walk_entry operator[](int step) const
+    /* The weight block that this lane holds, or -1: none. */
+    __device__ __forceinline__ int block() const
     {
-        const int first = step * INTS, lane = lane_id();
-        const int block = __shfl_sync(FULL_MASK, word, first + 1 + (lane < GROUP ? lane : 0));
-        return {__shfl_sync(FULL_MASK, word, first), lane < GROUP ? block : -1};
+        const int lane = lane_id(), column = lane % INTS - 1;
+        return lane < STEPS * INTS && column >= 0 && column < GROUP ? word : -1;
+    }
+    /* The input block of a step, or -1: none. */
+    __device__ __forceinline__ int input(int step) const
+    {
+        return __shfl_sync(FULL_MASK, word, step * INTS);
+    }
+    /* Of a set of lanes that hold blocks: those of a step, bit j for output j of the group. */
+    static __device__ __forceinline__ unsigned columns(unsigned lanes, int step)
+    {
+        return lanes >> (step * INTS + 1) & ((1u << GROUP) - 1);
     }
 };
 

@@ -129,13 +129,29 @@ static void (*const CHOOSE[][2])(int N, lut_state *s) = {
     {choose_tokens<64, false>, choose_tokens<64, true>},
 };
 
-/* The most pairs of an even segment. Four thread blocks fit on a multiprocessor: three shares of all work for each, and
- * the fourth place is for whoever has the shorter ones. No less than four steps a warp. */
+/* Segments of all outputs if none has more than so many pairs. */
+static int64_t count_segments(const bsmm_plan *plan, int longest)
+{
+    const block_layout *l = plan->layout;
+    const int *ptr = plan->transposed ? l->row_ptr : l->col_ptr;
+    int64_t segments = 0;
+    for (int o = 0; o < bsmm_outs(plan); o++)
+        segments += std::max((ptr[o + 1] - ptr[o] + longest - 1) / longest, 1);
+    return segments;
+}
+
+/* The most pairs of an even segment. Four thread blocks fit on a multiprocessor, so segments are best as short as four shares
+ * of all work for each, while all still have a place at once. Where they have not, three shares, and the fourth place is for
+ * whoever has the shorter ones. No less than four steps a warp. */
 static int longest_segment(const bsmm_plan *plan, const lut_state *s)
 {
-    const int64_t shares = 3 * (int64_t)std::max(device_facts_get()->sms, 1);
-    const int64_t blocks = plan->layout->blocks, even = (blocks * s->slices + shares - 1) / shares;
-    return std::max((int)std::min(even, blocks), 4 * WARPS * STEP / plan->block);
+    const int64_t sms = std::max(device_facts_get()->sms, 1);
+    const int64_t blocks = plan->layout->blocks, work = blocks * s->slices;
+    const int three = (int)std::min((work + 3 * sms - 1) / (3 * sms), blocks);
+    int longest = (int)std::min((work + 4 * sms - 1) / (4 * sms), blocks);
+    while (longest < three && count_segments(plan, longest) * s->slices > 4 * sms)
+        longest++;
+    return std::max(longest, 4 * WARPS * STEP / plan->block);
 }
 
 static cudaError_t fill(const bsmm_plan *plan, lut_state *s)

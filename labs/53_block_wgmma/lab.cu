@@ -16,6 +16,7 @@
 #include "device/facts.h"
 #include "device/mma.cuh"
 #include "device/pdl.cuh"
+#include "device/store_rows.cuh"
 #include "device/wgmma.cuh"
 #include "formats/block_walk.h"
 #include "ops/bsmm.h"
@@ -130,8 +131,9 @@ __device__ __forceinline__ void multiply_all(const walk_of &a, workplace<H, B> &
         wgmma_wait(all);
         give_back(a, w, p.running, rank);
         p.running = -1;
-        store_tokens<H>(a, w.result[warp_id()], all, tile.token0 + warp_id() * 16,
-                        tile.group * FEATURES);
+        const int token0 = tile.token0 + warp_id() * 16, feature0 = tile.group * FEATURES;
+        store_rows(w.result[warp_id()], all, (H *)a.out + (size_t)token0 * a.outs + feature0,
+                   a.outs, a.N - token0, a.outs - feature0, narrow<H>);
     }
 }
 

@@ -14,7 +14,6 @@
 #include "device/mbarrier.cuh"
 #include "device/shared.cuh"
 #include "device/tensor_map.cuh"
-#include "device/vec.cuh"
 #include "device/warp.cuh"
 #include "formats/block_walk.cuh"
 
@@ -25,10 +24,17 @@ constexpr int TOKENS = 128, FEATURES = 256, WARPS = TOKENS / 16, THREADS = TOKEN
  * sparse layouts have more steps on their way, which hides the latency of L2. */
 struct ring_size {
     int stages, pages;
-    /* The page that comes so many after that one. */
+    /* The page that comes so many after that one: 16 at most, and there are 8 or more. */
     __device__ int after(int page, int many) const
     {
-        return page + many < pages ? page + many : page + many - pages;
+        page += many;
+        if (page >= pages) page -= pages;
+        return page < pages ? page : page - pages;
+    }
+    /* The same of stages. There are as many as a batch has steps, or more. */
+    __device__ int stage_after(int stage, int many) const
+    {
+        return stage + many < stages ? stage + many : stage + many - stages;
     }
 };
 
@@ -102,28 +108,13 @@ template <int B> __device__ __forceinline__ int place(int r, int c)
     return r * B + (c ^ s) * 8;
 }
 
-/* Asks for a step's W, or in a cluster for this thread block's half of it, for both. Lane j brings the block of column j, if
- * that one is open. They take the pages from `page` on, in order. */
-template <class H, int B>
-__device__ __forceinline__ void ask_W(const walk_of &a, int rank, workplace<H, B> &w,
-                                      mbarrier *full, int block, unsigned open, int page)
-{
-    const int lane = lane_id(), before = __popc(open & ((1u << lane) - 1));
-    const int first = rank * a.W_share, row = block * B + first;
-    H *const box = w.page(a.ring, a.ring.after(page, before)) + first * B;
-    if (!(open >> lane & 1)) return;
-    if (a.cluster == 1)
-        tensor_copy(box, &a.W, row, 0, full);
-    else
-        tensor_copy_multicast(box, &a.W, row, 0, full, 3);
-}
-
 /* The ring, as the warp that fetches W sees it: the next step, the oldest one that may still be read, and what lies between
  * them. */
 struct ring_room {
     ring_turn oldest;
-    int stage, steps, page, pages; /* the next step's first ones; in use */
-    int blocks;                    /* lane s: pages of stage s */
+    int stage, steps; /* the next step's; in use */
+    int page, pages;  /* where the next few steps begin; in use */
+    int blocks;       /* lane s: pages of stage s */
 };
 
 /* Waits until there is room for a step of so many blocks. */
@@ -150,10 +141,10 @@ __device__ __forceinline__ walk_place begin_job(const walk_of &a, int rank, int 
     return {job, a.start[tile.group], a.start[tile.group + 1], tile.token0};
 }
 
-/* Calls `bring` with each step's entry, the tile's first token, and LAST_STEP or 0: all steps of all tiles of this thread
- * block. A tile without blocks is one step of nothing. The next entries are on their way from L2 while these are used. */
+/* Calls `bring` with a few neighbouring entries and their place, for all tiles of this thread block. A tile without blocks has
+ * one step of nothing. The next entries are on their way from L2 while these are used. */
 template <int B, class F>
-__device__ __forceinline__ void for_each_step(const walk_of &a, int rank, F bring)
+__device__ __forceinline__ void for_each_batch(const walk_of &a, int rank, F bring)
 {
     typedef walk_entries<FEATURES / B> entries;
     walk_place here = begin_job(a, rank, first_job(a));
@@ -163,98 +154,93 @@ __device__ __forceinline__ void for_each_step(const walk_of &a, int rank, F brin
         then.step += entries::STEPS;
         if (then.step >= then.end) then = begin_job(a, rank, here.job + clusters(a));
         const entries next = entries::at(a.entry, then.step, then.end);
-        walk_entry e[entries::STEPS];
-#pragma unroll
-        for (int i = 0; i < entries::STEPS; i++)
-            e[i] = now[i]; /* shuffles, side by side */
-#pragma unroll
-        for (int i = 0; i < entries::STEPS; i++)
-            if (i == 0 || here.step + i < here.end)
-                bring(e[i], here.token0, here.step + i + 1 >= here.end ? LAST_STEP : 0);
+        bring(now, here);
         here = then;
         now = next;
     }
 }
 
-/* Returns the columns whose blocks are there and open. Lane j's gate, if its block is there, goes to `gate`. */
+/* Returns the lanes whose blocks are there and open. A lane's gate, if its block is there, goes to `gate`. */
 template <bool GATED>
-__device__ __forceinline__ unsigned open_columns(const float *gates, int block, float &gate)
+__device__ __forceinline__ unsigned open_lanes(const float *gates, int block, float &gate)
 {
     if (GATED && block >= 0) gate = gates[block];
     return __ballot_sync(FULL_MASK, block >= 0 && (!GATED || gate != 0));
 }
 
-/* The warp that fetches X, as fast as stages are given back: announces the bytes, and asks for the copies. */
+/* The warp that fetches X, as fast as stages are given back. It leaves the note of the step and its gates, too, for it has less
+ * to do than the other. */
 template <class H, int B, bool GATED>
 __device__ __forceinline__ void fetch_X(const walk_of &a, workplace<H, B> &w)
 {
+    typedef walk_entries<FEATURES / B> entries;
+    const int lane = lane_id();
     ring_turn turn = {0, 1};
-    for_each_step<B>(a, rank_in_register(), [&](const walk_entry &e, int token0, unsigned) {
-        mbarrier *const full = &w.full[turn.number];
+    for_each_batch<B>(a, rank_in_register(), [&](const entries &now, const walk_place &here) {
         float gate = 0;
-        const bool has_X = GATED ? open_columns<GATED>(a.gate, e.block, gate) != 0 : e.input >= 0;
-        mbarrier_wait(&w.empty[turn.number], turn.parity);
-        if (lane_id() == 0) {
-            mbarrier_expect(full, has_X ? TOKENS * B * 2 : 0);
-            if (has_X) tensor_copy(w.tile(turn.number), &a.X, token0, e.input * B, full);
+        const unsigned open = open_lanes<GATED>(a.gate, now.block(), gate);
+        int input[entries::STEPS];
+#pragma unroll
+        for (int i = 0; i < entries::STEPS; i++)
+            input[i] = now.input(i); /* shuffles, side by side */
+#pragma unroll
+        for (int i = 0; i < entries::STEPS; i++) {
+            if (i > 0 && here.step + i >= here.end) break;
+            const int s = turn.number;
+            const unsigned columns = entries::columns(open, i);
+            mbarrier_wait(&w.empty[s], turn.parity);
+            if (GATED && lane / entries::INTS == i && open >> lane & 1)
+                w.gate[s][lane % entries::INTS - 1] = gate;
+            if (GATED) __syncwarp(); /* the arrival follows what all lanes have left */
+            if (lane == 0) {
+                w.note[s] = columns | (here.step + i + 1 >= here.end ? LAST_STEP : 0);
+                mbarrier_expect(&w.full[s], columns ? TOKENS * B * 2 : 0);
+                if (columns) tensor_copy(w.tile(s), &a.X, here.token0, input[i] * B, &w.full[s]);
+            }
+            turn.advance(a.ring.stages);
         }
-        turn.advance(a.ring.stages);
     });
 }
 
-/* The warp that fetches W, as fast as pages are given back: leaves notes and gates, too. */
+/* The warp that fetches W, as fast as pages are given back. In a cluster it asks for its half of each block, for both. A lane
+ * brings the block that it holds, if that is open. They take the pages from r.page on, in order. Addresses are those of a few
+ * steps at once: what a step needs by itself is the wait for room. */
 template <class H, int B, bool GATED>
 __device__ __forceinline__ void fetch_W(const walk_of &a, workplace<H, B> &w)
 {
-    const int lane = lane_id(), rank = rank_in_register();
+    typedef walk_entries<FEATURES / B> entries;
+    const int lane = lane_id(), rank = rank_in_register(), first = rank * a.W_share;
+    const ring_size &ring = a.ring;
     ring_room r = {};
-    for_each_step<B>(a, rank, [&](const walk_entry &e, int, unsigned last) {
+    for_each_batch<B>(a, rank, [&](const entries &now, const walk_place &here) {
         float gate = 0;
-        const unsigned open = open_columns<GATED>(a.gate, e.block, gate);
-        const int blocks = __popc(open), s = r.stage;
-        make_room(a.ring, w, r, blocks);
-        if (GATED && open >> lane & 1) w.gate[s][lane] = gate;
-        if (lane == 0) w.note[s] = open | last;
-        __syncwarp(); /* the arrival follows what all lanes have left */
-        if (lane == 0) mbarrier_expect(&w.full[s], blocks * B * B * 2);
-        ask_W(a, rank, w, &w.full[s], e.block, open, r.page);
-        if (lane == s) r.blocks = blocks;
-        r.page = a.ring.after(r.page, blocks);
-        r.pages += blocks;
-        r.stage = s + 1 == a.ring.stages ? 0 : s + 1;
-        r.steps++;
-    });
-}
-
-/* Stores a warp's 16 tokens: 64 features at a time through its part of `result`, so that 8 lanes write 128 bytes of a
- * token. */
-template <class H>
-__device__ __forceinline__ void store_tokens(const walk_of &a, H *result,
-                                             const float (&sum)[FEATURES / 8][4], int token0,
-                                             int feature0)
-{
-    const int lane = lane_id();
+        const int block = now.block(), row = block * B + first;
+        const unsigned open = open_lanes<GATED>(a.gate, block, gate);
+        const int stage = ring.stage_after(r.stage, lane / entries::INTS);
+        H *const box =
+            w.page(ring, ring.after(r.page, __popc(open & ((1u << lane) - 1)))) + first * B;
+        mbarrier *const full = &w.full[stage];
 #pragma unroll
-    for (int q = 0; q < FEATURES / 64; q++) {
-        __syncwarp();
-#pragma unroll
-        for (int j = 0; j < 8; j++)
-#pragma unroll
-            for (int h = 0; h < 2; h++) {
-                const float *s = &sum[8 * q + j][2 * h];
-                const H x[2] = {narrow<H>(s[0]), narrow<H>(s[1])};
-                store_vector(result + place<64>(lane / 4 + 8 * h, j) + lane % 4 * 2, x);
+        for (int i = 0; i < entries::STEPS; i++) {
+            if (i > 0 && here.step + i >= here.end) break;
+            const int blocks = __popc(entries::columns(open, i)), s = r.stage;
+            const bool mine = lane / entries::INTS == i && open >> lane & 1;
+            make_room(ring, w, r, blocks);
+            if (lane == 0) mbarrier_expect(&w.full[s], blocks * B * B * 2);
+            __syncwarp(); /* copies follow what announces them */
+            if (mine) {
+                if (a.cluster == 1)
+                    tensor_copy(box, &a.W, row, 0, full);
+                else
+                    tensor_copy_multicast(box, &a.W, row, 0, full, 3);
             }
-        __syncwarp();
-#pragma unroll
-        for (int i = 0; i < 4; i++) {
-            const int r = 4 * i + lane / 8, c = lane % 8, feature = feature0 + 64 * q + 8 * c;
-            H x[8];
-            if (token0 + r >= a.N || feature >= a.outs) continue;
-            load_vector_plain(x, result + place<64>(r, c));
-            store_vector((H *)a.out + (size_t)(token0 + r) * a.outs + feature, x);
+            if (lane == s) r.blocks = blocks;
+            r.pages += blocks;
+            r.stage = ring.stage_after(s, 1);
+            r.steps++;
         }
-    }
+        r.page = ring.after(r.page, __popc(open));
+    });
 }
 
 #endif

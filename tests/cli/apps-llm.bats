@@ -28,8 +28,8 @@ setup() {
     jq -e 'map(.kernel) == ["dense", "bitmap", "lane_major"] and all(.status == "ok" and .weights_over_count > 0.9 and .weights_over_count < 1.1)' "$BATS_TEST_TMPDIR/rows.json"
 }
 
-@test "both layouts of dense products, and kernels that wait for the one before" {
-    run -0 "$app" --batch 1 --prompt 2 --out 2 --passes 2 --kernel dense --layout rows --early off
+@test "both layouts of dense products, and kernels that start before the one before ends" {
+    run -0 "$app" --batch 1 --prompt 2 --out 2 --passes 2 --kernel dense --layout rows --early on
     [[ $output == *"dense           rows"* ]]
     run -0 "$app" --batch 9 --prompt 2 --out 2 --passes 1 --kernel dense --layout columns --prefill 17
     [[ $output == *"dense        columns"*"a prompt of 17 tokens in one pass"* ]]
