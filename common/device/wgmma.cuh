@@ -9,8 +9,8 @@
  *     wgmma_commit();
  *     wgmma_wait(d);                               they are done
  *
- * Until then nobody may touch d, change a, or write what b describes. Read a anew for each product: one that is kept for
- * a product in the next turn of a loop is lost, for nvcc 13.0 gives its registers to others.
+ * Until then nobody may touch d, change a, or write what b describes. Read a anew in each turn of a loop: nvcc 13.0
+ * gives its registers to others behind the turn's last product.
  *
  * A is 64 x K: each warp has 16 rows, as in mma.m16n8kK (mma.cuh). D is 64 x N: of a warp's 16 rows d[j] is what
  * such a product makes of columns 8 j and up. B is K x N and lies in shared memory, in rows of 128 or 64 bytes whose

@@ -21,18 +21,18 @@ template <int GROUP> struct walk_entries {
         return {is_there ? entry[(size_t)step * INTS + lane] : -1};
     }
 
-    /* The weight block that this lane holds, or -1: none. */
+    /* Returns the weight block that this lane holds, or -1: none. */
     __device__ __forceinline__ int block() const
     {
         const int lane = lane_id(), column = lane % INTS - 1;
         return lane < STEPS * INTS && column >= 0 && column < GROUP ? word : -1;
     }
-    /* The input block of a step, or -1: none. */
+    /* Returns the input block of a step, or -1: none. */
     __device__ __forceinline__ int input(int step) const
     {
         return __shfl_sync(FULL_MASK, word, step * INTS);
     }
-    /* Of a set of lanes that hold blocks: those of a step, bit j for output j of the group. */
+    /* Returns which lanes of a set hold blocks of a step: bit j for output j of the group. */
     static __device__ __forceinline__ unsigned columns(unsigned lanes, int step)
     {
         return lanes >> (step * INTS + 1) & ((1u << GROUP) - 1);

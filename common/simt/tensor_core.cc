@@ -11,8 +11,6 @@
 
 #include "ops/wide_vectors.h"
 
-#include <float.h>
-
 /* Vectors of SIMT_WIDE numbers: gcc makes of one what the processor has. They may lie at any address. */
 typedef float floats __attribute__((vector_size(4 * SIMT_WIDE), aligned(4), may_alias));
 typedef uint32_t words __attribute__((vector_size(4 * SIMT_WIDE), aligned(4), may_alias));

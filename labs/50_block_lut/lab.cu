@@ -129,7 +129,7 @@ static void (*const CHOOSE[][2])(int N, lut_state *s) = {
     {choose_tokens<64, false>, choose_tokens<64, true>},
 };
 
-/* Segments of all outputs if none has more than so many pairs. */
+/* Returns the segments of all outputs if none has more than `longest` pairs. */
 static int64_t count_segments(const bsmm_plan *plan, int longest)
 {
     const block_layout *l = plan->layout;
@@ -149,6 +149,8 @@ static int longest_segment(const bsmm_plan *plan, const lut_state *s)
     const int64_t blocks = plan->layout->blocks, work = blocks * s->slices;
     const int three = (int)std::min((work + 3 * sms - 1) / (3 * sms), blocks);
     int longest = (int)std::min((work + 4 * sms - 1) / (4 * sms), blocks);
+    if ((int64_t)bsmm_outs(plan) * s->slices > 4 * sms)
+        longest = three; /* an output has one at least */
     while (longest < three && count_segments(plan, longest) * s->slices > 4 * sms)
         longest++;
     return std::max(longest, 4 * WARPS * STEP / plan->block);

@@ -1,6 +1,6 @@
 /*
  * ring.cuh - what lies in shared memory, and the warps that fill it: steps of tiles of X and blocks of W, brought by the
- * copy engine; and the way of results out.
+ * copy engine.
  *
  * A step has a barrier `full`, for the bytes that its copies bring, and one `empty`, for the warps that have read it. In a
  * cluster each of the two thread blocks sends its half of W to both. So `empty` counts the warps of both, and they keep
