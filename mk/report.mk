@@ -11,7 +11,7 @@ LADDER_ROWS = $(call ladder_rows,spmm)
 DENSE_ROWS := $(wildcard $(ROWS)/spmm-llm*.csv)
 # Rows of labs and networks that have none in the file of their operation.
 LINE_ROWS = $(wildcard $(addprefix $(ROWS)/,$(addsuffix .csv,spmm-fp16 spmm-lab22-tf32 bsmm-fp16 bsmm_update-fp16 \
-	block_importance-fp16 $(foreach n,$(NETWORKS),apps-$(lastword $(subst :, ,$(n)))))))
+	block_importance-fp16 spmm-devices2 $(foreach n,$(NETWORKS),apps-$(lastword $(subst :, ,$(n)))))))
 # Rows of others, measured on the same device.
 RIVAL_ROWS := $(ROWS)/rivals
 COUNTED_ROWS := $(ROWS)/counted.csv

@@ -121,8 +121,8 @@ bool product_finishes(const product *p)
     return !epilogue_is_none(&p->plan.epilogue);
 }
 
-/* y = W x + beta y over `depth` columns of W, of all `cols`. cuBLAS stores by columns. With a column's features side by side y is
- * rows x columns of it, W' transposed; row-major x and y are their transposes there, and y' = x' W'. */
+/* Enqueues y = W x + beta y over `depth` of the `cols` columns of W. cuBLAS stores by columns. With a column's features side by
+ * side y is rows x columns of it, and W' is transposed. Row-major x and y are their transposes there, and y' = x' W'. */
 static cudaError_t add_product(cublasHandle_t blas, const __half *W, int rows, int cols, int depth,
                                int columns, const __half *x, bool x_by_column, const float *beta,
                                void *y, bool y_by_column, cudaDataType y_type)
@@ -141,8 +141,8 @@ static cudaError_t add_product(cublasHandle_t blas, const __half *W, int rows, i
     return cudaSuccess;
 }
 
-/* Where y is in fp32, no rounding hides what a tensor core cuts of a long sum: then cuBLAS adds it up in parts, as labs 9, 23 and
- * 24 do (device/split_sums.cuh). */
+/* Adds up long sums in parts where y is in fp32: no rounding hides what a tensor core cuts of them. Labs 9, 23 and 24 do the same
+ * (device/split_sums.cuh). */
 cudaError_t dense_product(cublasHandle_t blas, const void *W, int rows, int cols, int columns,
                           const strided *x, void *y, size_t y_feature, cudaDataType y_type)
 {

@@ -127,8 +127,8 @@ __device__ __forceinline__ uint32_t to_tf32(float x)
 #endif
 }
 
-/* How far a product in three parts may be off, in units of 2^-24: a contender's product_rounding. That is 12 for what is cut of
- * the low parts, 16 for low * low, which is left out, and 4 for the sums of the three, which are cut, too. */
+/* Bounds the error of a product in three parts, in units of 2^-24: a contender's product_rounding. 12 are cut off the low parts.
+ * 16 are low * low, which is left out. 4 are cut off the sums of the three. */
 constexpr double THREE_PARTS_ROUNDING = 12 + 16 + 4;
 
 /* x = high + low for a product in three parts, high * high + high * low + low * high: then tensor cores

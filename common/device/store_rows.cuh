@@ -7,10 +7,10 @@
 #include "device/vec.cuh"
 #include "device/warp.cuh"
 
-/* Stores 16 rows of sums, TILES fragments side by side as mma.cuh draws D, as numbers of 16 bits: 64 columns at a time through
- * `room`, 16 x 64 numbers of the warp's own shared memory at a multiple of 16 bytes, so that 8 lanes write 128 bytes of a row. Rows
- * of `out` lie `pitch` numbers apart; rows from `rows` on, and columns from `columns` on, a multiple of 8, are left out. finish(x)
- * turns a sum into what is stored. All lanes call. */
+/* Stores 16 rows of sums as numbers of 16 bits. The sums are TILES fragments side by side, as mma.cuh draws D. They go through
+ * `room`, 64 columns at a time, so that 8 lanes write 128 bytes of a row. room: 16 x 64 numbers of the warp's own shared memory,
+ * at a multiple of 16 bytes. Rows of `out` lie `pitch` numbers apart. Rows from `rows` on are left out, and columns from `columns`
+ * on, a multiple of 8. finish(x) turns a sum into what is stored. All lanes call. */
 template <class H, int TILES, class F>
 __device__ __forceinline__ void store_rows(H *room, const float (&sum)[TILES][4], H *out,
                                            size_t pitch, int rows, int columns, F finish)

@@ -18,7 +18,7 @@ typedef int32_t flags __attribute__((vector_size(4 * SIMT_WIDE), aligned(4), may
 typedef double doubles __attribute__((vector_size(8 * SIMT_WIDE), aligned(8), may_alias));
 typedef int64_t wide_flags __attribute__((vector_size(8 * SIMT_WIDE), aligned(8), may_alias));
 
-/* As simt_fp16_to_float does it. */
+/* Widens fp16 as simt_fp16_to_float does. */
 WIDE_INLINE void widen_fp16(const words *bits, words *numbers)
 {
     const words magnitude = *bits & 0x7fffu, sign = (*bits & 0x8000u) << 16;
@@ -42,7 +42,7 @@ void simt_widen(simt_mma_kind kind, const uint32_t *bits, float *numbers, int co
     }
 }
 
-/* The fp32 numbers next to those of x on the way to zero: the bits of one, less one, are those of the number before. */
+/* Finds the fp32 numbers next to those of x on the way to zero. The bits of one, less one, are those of the number before. */
 WIDE_INLINE void cut(const doubles *x, floats *result)
 {
     const wide_flags NO_SIGN = (wide_flags){} + INT64_MAX;

@@ -6,14 +6,14 @@
 
 #include "simt/simt.h"
 
-/* Numbers are widened by so many at a time, and columns are multiplied so: arrays have a multiple of them. */
+/* Counts the numbers that are widened, and the columns that are multiplied, at once: arrays have a multiple of them. */
 enum { SIMT_WIDE = 8 };
 
-/* The numbers that the kind's inputs stand for: their bits, of one of 16 bits the lower half. */
+/* Turns bits of the kind's inputs into numbers. Inputs of 16 bits lie in the lower half; the upper half is ignored. */
 void simt_widen(simt_mma_kind kind, const uint32_t *bits, float *numbers, int count);
 
-/* D += A * B, of so many rows, with N columns of B and D: rows lie one after the other. Each sum of D and of K products
- * is made in double and goes to fp32 towards zero. */
+/* Adds A * B to D. A is rows x K, B is K x N, D is rows x N, all row-major. Each sum of D and of K products is made in double
+ * and goes to fp32 towards zero. */
 void simt_multiply(int rows, int N, int K, const float *A, const float *B, float *D);
 
 #endif

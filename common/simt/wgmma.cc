@@ -73,7 +73,7 @@ int simt_wgmma_pieces(const simt_wgmma_shape *shape)
     return shape->across ? shape->n / 8 : 2;
 }
 
-/* The bits of number i of a piece. */
+/* Returns the bits of number i of a piece. */
 static uint32_t number_in(simt_mma_kind kind, const void *piece, int i)
 {
     return kind == SIMT_MMA_K8_TF32 ? ((const uint32_t *)piece)[i] : ((const uint16_t *)piece)[i];

@@ -328,31 +328,25 @@ static const char *const UNITS[] = {"warp", "warpgroup"};
         }                                                                               \
     }
 
-static double of_three_parts(const int *)
-{
-    return THREE_PARTS_ROUNDING;
-}
-
-#define TENSOR_CORE(title, kind, number, units, call, text)                          \
-    static sddmm_contender lab_##title = {                                           \
-        .base = {.lab = 33,                                                          \
-                 .after = 31,                                                        \
-                 .name = #title,                                                     \
-                 .summary = text,                                                    \
-                 .precision = kind,                                                  \
-                 .min_compute_capability = 80,                                       \
-                 .unit = UNIT_TENSOR_CORES,                                          \
-                 .product_rounding = kind == PRECISION_FP32 ? of_three_parts : NULL, \
-                 .unsuited = unsuited,                                               \
-                 .tunables = ROWS_AND_UNIT(units)},                                  \
-        .choose = choose<kind>,                                                      \
-        .estimate = estimate<kind>,                                                  \
-        .prepare = prepare<number>,                                                  \
-        call,                                                                        \
-        .update_values = update_values,                                              \
-        .format_bytes = format_bytes,                                                \
-        .release = release,                                                          \
-    };                                                                               \
+#define TENSOR_CORE(title, kind, number, units, call, text) \
+    static sddmm_contender lab_##title = {                  \
+        .base = {.lab = 33,                                 \
+                 .after = 31,                               \
+                 .name = #title,                            \
+                 .summary = text,                           \
+                 .precision = kind,                         \
+                 .min_compute_capability = 80,              \
+                 .unit = UNIT_TENSOR_CORES,                 \
+                 .unsuited = unsuited,                      \
+                 .tunables = ROWS_AND_UNIT(units)},         \
+        .choose = choose<kind>,                             \
+        .estimate = estimate<kind>,                         \
+        .prepare = prepare<number>,                         \
+        call,                                               \
+        .update_values = update_values,                     \
+        .format_bytes = format_bytes,                       \
+        .release = release,                                 \
+    };                                                      \
     SDDMM_REGISTER(lab_##title)
 
 TENSOR_CORE(sddmm_tensor_core, PRECISION_FP32, float, 2, .run = run,

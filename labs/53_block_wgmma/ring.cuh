@@ -24,14 +24,14 @@ constexpr int TOKENS = 128, FEATURES = 256, WARPS = TOKENS / 16, THREADS = TOKEN
  * sparse layouts have more steps on their way, which hides the latency of L2. */
 struct ring_size {
     int stages, pages;
-    /* The page that comes so many after that one: 16 at most, and there are 8 or more. */
+    /* Returns the page `many` behind `page`: 16 at most, and there are 8 or more. */
     __device__ int after(int page, int many) const
     {
         page += many;
         if (page >= pages) page -= pages;
         return page < pages ? page : page - pages;
     }
-    /* The same of stages. There are as many as a batch has steps, or more. */
+    /* Returns the stage `many` behind `stage`. There are as many as a batch has steps, or more. */
     __device__ int stage_after(int stage, int many) const
     {
         return stage + many < stages ? stage + many : stage + many - stages;
