@@ -19,6 +19,9 @@
  *     a column of B      N rows; a product takes 32 bytes of each: the next K, 32 bytes further on
  *     ACROSS: a row      of N numbers, K rows a product; 16-bit numbers only
  *
+ * A may lie there, too, each row a column of it, beside a B that is ACROSS: wgmma_k16_shared. Such rows have 128 bytes. So both
+ * operands may be what they are in the product of a transposed matrix with another one, and nobody moves a number.
+ *
  * PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions".
  */
 #ifndef DEVICE_WGMMA_CUH
@@ -48,14 +51,26 @@ __device__ __forceinline__ void wgmma_publish()
 #endif
 }
 
-/* Describes B: the contents of `rows`, ROW_BYTES each, from a multiple of eight of them on. It adds up: + n leads 16 n
- * bytes further on. */
-template <int ROW_BYTES = 128> __device__ __forceinline__ uint64_t wgmma_operand(const void *rows)
+/* Describes an operand: the contents of `rows`, ROW_BYTES each, from a multiple of eight of them on. It adds up: + n leads
+ * 16 n bytes further on. panel_bytes: how far apart panels lie, of which each has so many bytes of all rows, if an operand
+ * has several. */
+template <int ROW_BYTES = 128>
+__device__ __forceinline__ uint64_t wgmma_operand(const void *rows, uint32_t panel_bytes = 16)
 {
     static_assert(ROW_BYTES == 128 || ROW_BYTES == 64);
     const uint64_t GROUP_BYTES = 8 * ROW_BYTES, SWIZZLE = UINT64_C(128) / ROW_BYTES << 62;
-    return (shared_address(rows) >> 4 & 0x3fff) | UINT64_C(1) << 16 | GROUP_BYTES >> 4 << 32 |
-           SWIZZLE;
+    return (shared_address(rows) >> 4 & 0x3fff) | (uint64_t)(panel_bytes >> 4) << 16 |
+           GROUP_BYTES >> 4 << 32 | SWIZZLE;
+}
+
+/* Where products have no operand in registers: before the first one, and again after a wait. */
+__device__ __forceinline__ void wgmma_fence()
+{
+#if !defined(__CUDACC__)
+    simt_wgmma_fence();
+#elif WGMMA_COMPILED
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+#endif
 }
 
 /* Once `a` has been set, and d has been read: before the first product. */
@@ -66,13 +81,10 @@ __device__ __forceinline__ void wgmma_fence(uint32_t (&a)[WORDS], uint32_t (&a2)
 #pragma unroll
     for (int i = 0; i < WORDS; i++)
         asm volatile("" : "+r"(a[i]), "+r"(a2[i])::"memory"); /* set before, not after */
-    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #else
     (void)a, (void)a2;
-#ifndef __CUDACC__
-    simt_wgmma_fence();
 #endif
-#endif
+    wgmma_fence();
 }
 
 /* The same for the operands of several products. */
@@ -82,13 +94,10 @@ template <int PRODUCTS> __device__ __forceinline__ void wgmma_fence(uint32_t (&a
 #pragma unroll
     for (int i = 0; i < 4 * PRODUCTS; i++)
         asm volatile("" : "+r"(a[i / 4][i % 4])::"memory");
-    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #else
     (void)a;
-#ifndef __CUDACC__
-    simt_wgmma_fence();
 #endif
-#endif
+    wgmma_fence();
 }
 
 /* The same where d has been written since its last product, too. */
@@ -111,6 +120,8 @@ __device__ __forceinline__ void wgmma_fence(uint32_t (&a)[PRODUCTS][4], float (&
 #define WGMMA_D32(how, d)                                                               \
     WGMMA_D4(how, d[0]), WGMMA_D4(how, d[1]), WGMMA_D4(how, d[2]), WGMMA_D4(how, d[3]), \
         WGMMA_D4(how, d[4]), WGMMA_D4(how, d[5]), WGMMA_D4(how, d[6]), WGMMA_D4(how, d[7])
+#define WGMMA_D64(how, d) WGMMA_D32(how, d), WGMMA_D32(how, (d + 8))
+#define WGMMA_D128(how, d) WGMMA_D64(how, d), WGMMA_D64(how, (d + 16))
 #define WGMMA_M64N64K8_TF32                                        \
     "wgmma.mma_async.sync.aligned.m64n64k8.f32.tf32.tf32 "         \
     "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,"  \
@@ -175,6 +186,57 @@ __device__ __forceinline__ void wgmma_k16(float (&d)[TILES][4], const uint32_t (
         WGMMA_START(WGMMA_N32("f16"), WGMMA_D16);
     else
         WGMMA_START(WGMMA_N32("bf16"), WGMMA_D16);
+#undef WGMMA_START
+#else
+    (void)d, (void)a, (void)b, (void)IS_HALF;
+    __trap();
+#endif
+}
+
+#define WGMMA_R64                                                                              \
+    "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,"   \
+    "%24,%25,%26,%27,%28,%29,%30,%31,%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45," \
+    "%46,%47,%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63"
+#define WGMMA_R128                                                                             \
+    WGMMA_R64 ",%64,%65,%66,%67,%68,%69,%70,%71,%72,%73,%74,%75,%76,%77,%78,%79,%80,%81,%82,"  \
+              "%83,%84,%85,%86,%87,%88,%89,%90,%91,%92,%93,%94,%95,%96,%97,%98,%99,%100,%101," \
+              "%102,%103,%104,%105,%106,%107,%108,%109,%110,%111,%112,%113,%114,%115,%116,"    \
+              "%117,%118,%119,%120,%121,%122,%123,%124,%125,%126,%127"
+/* Both operands are in shared memory, and a row of each is one of the product's depth. */
+#define WGMMA_SHARED(n, type, registers, a, b) \
+    WGMMA_K16(n, type, "{" registers "}", a ", " b ", 1, 1, 1, 1, 1;")
+#define WGMMA_SHARED_64(type)                                                                     \
+    WGMMA_SHARED("64", type,                                                                      \
+                 "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21," \
+                 "%22,%23,%24,%25,%26,%27,%28,%29,%30,%31",                                       \
+                 "%32", "%33")
+#define WGMMA_SHARED_128(type) WGMMA_SHARED("128", type, WGMMA_R64, "%64", "%65")
+#define WGMMA_SHARED_256(type) WGMMA_SHARED("256", type, WGMMA_R128, "%128", "%129")
+
+/* Starts d += a b, both in shared memory: 16 rows of 64 numbers, each a column of A, and 16 rows of B, of 64, 128 or 256
+ * numbers in panels of 64. */
+template <class H, int TILES>
+__device__ __forceinline__ void wgmma_k16_shared(float (&d)[TILES][4], uint64_t a, uint64_t b)
+{
+    static_assert(TILES == 8 || TILES == 16 || TILES == 32, "64 columns, 128 or 256");
+    constexpr bool IS_HALF = std::is_same_v<H, __half>;
+#if !defined(__CUDACC__)
+    const simt_wgmma_shape shape = {IS_HALF ? SIMT_MMA_K16_F16 : SIMT_MMA_K16_BF16, 8 * TILES, true,
+                                    true};
+    simt_wgmma_shared(&d[0][0], a, b, &shape);
+#elif WGMMA_COMPILED
+#define WGMMA_START(columns, D)                                                               \
+    if constexpr (IS_HALF)                                                                    \
+        asm volatile(WGMMA_SHARED_##columns("f16") : D("+f", d) : "l"(a), "l"(b) : "memory"); \
+    else                                                                                      \
+        asm volatile(WGMMA_SHARED_##columns("bf16") : D("+f", d) : "l"(a), "l"(b) : "memory")
+    if constexpr (TILES == 8) {
+        WGMMA_START(64, WGMMA_D32);
+    } else if constexpr (TILES == 16) {
+        WGMMA_START(128, WGMMA_D64);
+    } else {
+        WGMMA_START(256, WGMMA_D128);
+    }
 #undef WGMMA_START
 #else
     (void)d, (void)a, (void)b, (void)IS_HALF;

@@ -360,26 +360,39 @@ void simt_traced_ldmatrix(uint32_t *fragments, const void *row, int count, bool 
     simt_ldmatrix_at(fragments, row, count, transposed, SIMT_CALLER);
 }
 
-/* Each warp reads all of B: lane l notes rows l, l + 32 and so on of it. */
+/* Lane l notes rows l, l + 32 and so on of what its warp reads: all of B, and its rows of an A in shared memory. */
+static void trace_wgmma(float *d, const simt_wgmma_operands &operands,
+                        const simt_wgmma_shape *shape, const void *site)
+{
+    simt_wgmma_part parts[SIMT_WGMMA_OPERANDS];
+    on_operation(OP_MMA, site);
+    simt_wgmma_parts(&operands, shape, parts);
+    for (const simt_wgmma_part &part : parts)
+        for (int row = (int)simt_worker->running->index; row < part.rows; row += WARP_LANES)
+            for (int piece = part.first; piece < part.first + part.pieces; piece++)
+                on_access(simt_wgmma_piece(simt_worker, &part, row, piece), 16, false, site);
+    simt_wgmma_at(d, &operands, shape, site);
+}
+
 void simt_traced_wgmma(float *d, const uint32_t *a, uint64_t b, const simt_wgmma_shape *shape)
 {
-    on_operation(OP_MMA, SIMT_CALLER);
-    for (int row = (int)simt_worker->running->index; row < simt_wgmma_rows(shape);
-         row += WARP_LANES)
-        for (int piece = 0; piece < simt_wgmma_pieces(shape); piece++)
-            on_access(simt_wgmma_piece(simt_worker, shape, b, row, piece), 16, false, SIMT_CALLER);
-    simt_wgmma_at(d, a, b, shape, SIMT_CALLER);
+    trace_wgmma(d, {a, 0, b}, shape, SIMT_CALLER);
+}
+
+void simt_traced_wgmma_shared(float *d, uint64_t a, uint64_t b, const simt_wgmma_shape *shape)
+{
+    trace_wgmma(d, {nullptr, a, b}, shape, SIMT_CALLER);
 }
 }
 
 /* A product may read until somebody has waited for it: its start and its end are both reads to racecheck. */
-void hooks_product_done(const simt_wgmma_shape *shape, uint64_t b, const void *site)
+void hooks_product_done(const simt_wgmma_part *part, const void *site)
 {
     worker *self = simt_worker;
     if (!profiler.tracing || !profiler.racecheck) return;
-    for (int row = 0; row < simt_wgmma_rows(shape); row++)
-        for (int piece = 0; piece < simt_wgmma_pieces(shape); piece++) {
-            const access a = {(uintptr_t)simt_wgmma_piece(self, shape, b, row, piece),
+    for (int row = 0; row < part->rows; row++)
+        for (int piece = part->first; piece < part->first + part->pieces; piece++) {
+            const access a = {(uintptr_t)simt_wgmma_piece(self, part, row, piece),
                               16,
                               true,
                               false,

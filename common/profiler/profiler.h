@@ -151,7 +151,7 @@ void hooks_compiler_atomic(const void *p, unsigned size, compiler_atomic how, co
 void hooks_block_begins(void);
 /* As in struct observer. */
 void hooks_bulk_arrived(const void *shared, size_t bytes);
-void hooks_product_done(const simt_wgmma_shape *shape, uint64_t b, const void *site);
+void hooks_product_done(const simt_wgmma_part *part, const void *site);
 void hooks_phase_ended(const void *barrier);
 
 /* ---- counting: warp_log.cc, price.cc --------------------------------------------------------- */

@@ -229,8 +229,8 @@ struct observer {
     void (*warp_stops)(worker *self, warp *w);
     /* A bulk copy has arrived; a phase of a barrier in shared memory has ended. */
     void (*bulk_arrived)(const void *shared, size_t bytes);
-    /* A product of the running lane's warp, started at `site`, has read what `b` describes. */
-    void (*product_done)(const simt_wgmma_shape *shape, uint64_t b, const void *site);
+    /* A product of the running lane's warp, started at `site`, has read its part of an operand. */
+    void (*product_done)(const struct simt_wgmma_part *part, const void *site);
     void (*phase_ended)(const void *barrier);
     /* self->failed says why the launch is abandoned. Whether the observer tells the user: else it
      * is printed. */
@@ -288,14 +288,27 @@ void simt_ldmatrix_at(uint32_t *fragments, const void *row, int count, bool tran
                       const void *site);
 /* "All 32 lanes must take part": a failure if they do not. */
 void simt_need_all_lanes(const warp *w, uint32_t lanes, const char *what);
-void simt_wgmma_at(float *d, const uint32_t *a, uint64_t b, const simt_wgmma_shape *shape,
+/* Operands of a product: descriptors of shared memory, unless A is in registers. */
+struct simt_wgmma_operands {
+    const uint32_t *registers; /* A's, or NULL */
+    uint64_t a, b;
+};
+void simt_wgmma_at(float *d, const simt_wgmma_operands *operands, const simt_wgmma_shape *shape,
                    const void *site);
 void simt_wgmma_wait_at(int pending, const void *site);
-/* Where 16 bytes of what such a `b` describes lie, and how many rows and pieces of them there are. */
-const void *simt_wgmma_piece(const worker *self, const simt_wgmma_shape *shape, uint64_t b, int row,
-                             int piece);
-int simt_wgmma_rows(const simt_wgmma_shape *shape);
-int simt_wgmma_pieces(const simt_wgmma_shape *shape);
+/* What a warp reads of an operand in shared memory: of each of its rows, pieces of 16 bytes from `first` on. No rows:
+ * nothing. */
+struct simt_wgmma_part {
+    uint64_t operand;
+    bool across;
+    int rows, first, pieces;
+};
+enum { SIMT_WGMMA_OPERANDS = 2 };
+/* The parts of A and of B, for the running lane's warp. */
+void simt_wgmma_parts(const simt_wgmma_operands *operands, const simt_wgmma_shape *shape,
+                      simt_wgmma_part parts[SIMT_WGMMA_OPERANDS]);
+/* Where piece `piece` of row `row` lies. */
+const void *simt_wgmma_piece(const worker *self, const simt_wgmma_part *part, int row, int piece);
 /* All threads of the block have ended: false, with the reason in self->failed, if a product is still on its way. */
 bool simt_wgmma_finish(worker *self);
 void simt_wgmma_forget(worker *self);

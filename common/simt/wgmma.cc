@@ -7,13 +7,13 @@
  */
 #include "simt/tensor_core.h"
 
-static const int M = 16, MOST_K = 16, MOST_N = 256;
+static const int M = 16, MOST_K = 16, MOST_N = 256, WARPS_TOGETHER = 4;
 
 /* A product of one warp that has been started. */
 struct wgmma_product {
     float *d[WARP_LANES];
-    uint32_t a[WARP_LANES][4];
-    uint64_t b;
+    uint32_t a[WARP_LANES][4]; /* if A is in registers */
+    simt_wgmma_part part[SIMT_WGMMA_OPERANDS];
     simt_wgmma_shape shape;
     unsigned group;
     const void *site;
@@ -36,41 +36,40 @@ static wgmma_queue *queue_of(worker *self, const warp *w)
     return &self->wgmma_queues[w->number];
 }
 
-/* ---- the operand in shared memory ------------------------------------------------------------ */
+/* ---- operands in shared memory --------------------------------------------------------------- */
 
 /* PTX ISA, "Matrix Descriptor Format": bits 0 to 13, 16 to 29 and 32 to 45 count 16 bytes: the beginning in shared
  * memory, the distance of panels side by side, that of eight rows to the next eight. A row of a panel is as wide as the
  * swizzle: 128, 64 or 32 bytes, modes 1, 2 and 3. The swizzle adds bits 7 and up of an address to its bits 4 and up, 3,
  * 2 or 1 of them, without a carry. */
-const void *simt_wgmma_piece(const worker *self, const simt_wgmma_shape *shape, uint64_t b, int row,
-                             int piece)
+const void *simt_wgmma_piece(const worker *self, const simt_wgmma_part *part, int row, int piece)
 {
     const uint32_t BEGIN = 1024; /* where dynamic shared memory begins: device/shared.cuh */
+    const uint64_t b = part->operand;
     const int bits = 4 - (int)(b >> 62);
     const uint32_t start = (uint32_t)(b & 0x3fff) << 4, panel = (uint32_t)(b >> 16 & 0x3fff) << 4,
                    groups = (uint32_t)(b >> 32 & 0x3fff) << 4, row_bytes = 16u << bits;
     const int pieces = 1 << bits; /* of a panel's row */
-    const uint32_t side = shape->across ? (uint32_t)(piece / pieces) * panel : 0;
-    const uint32_t inside = (uint32_t)(shape->across ? piece % pieces : piece) * 16;
+    const uint32_t side = part->across ? (uint32_t)(piece / pieces) * panel : 0;
+    const uint32_t inside = (uint32_t)(part->across ? piece % pieces : piece) * 16;
     const uint32_t address =
         start + side + (uint32_t)(row / 8) * groups + (uint32_t)(row % 8) * row_bytes + inside;
     const uint32_t swizzled = address ^ (address >> 7 & ((1u << bits) - 1)) << 4;
     return simt_block_shared(self, self->running->rank) + (swizzled - BEGIN);
 }
 
-int simt_wgmma_k(const simt_wgmma_shape *shape)
+static int depth(const simt_wgmma_shape *shape)
 {
     return shape->kind == SIMT_MMA_K8_TF32 ? 8 : 16;
 }
 
-int simt_wgmma_rows(const simt_wgmma_shape *shape)
+void simt_wgmma_parts(const simt_wgmma_operands *operands, const simt_wgmma_shape *shape,
+                      simt_wgmma_part parts[SIMT_WGMMA_OPERANDS])
 {
-    return shape->across ? simt_wgmma_k(shape) : shape->n;
-}
-
-int simt_wgmma_pieces(const simt_wgmma_shape *shape)
-{
-    return shape->across ? shape->n / 8 : 2;
+    const int K = depth(shape), warp = (int)simt_worker->running->home->number % WARPS_TOGETHER;
+    parts[0] = {operands->a, true, operands->registers ? 0 : K, warp * M / 8, M / 8};
+    parts[1] = {operands->b, shape->across, shape->across ? K : shape->n, 0,
+                shape->across ? shape->n / 8 : 2};
 }
 
 /* Returns the bits of number i of a piece. */
@@ -81,6 +80,30 @@ static uint32_t number_in(simt_mma_kind kind, const void *piece, int i)
 
 /* ---- carrying out ---------------------------------------------------------------------------- */
 
+/* Reads a part: number `other` of row `row` becomes bits[row * row_step + other * other_step]. */
+static void read_part(const worker *self, simt_mma_kind kind, const simt_wgmma_part *part,
+                      int row_step, int other_step, uint32_t *bits)
+{
+    const int in_piece = kind == SIMT_MMA_K8_TF32 ? 4 : 8; /* numbers of 16 bytes */
+    for (int row = 0; row < part->rows; row++)
+        for (int piece = 0; piece < part->pieces; piece++) {
+            const void *from = simt_wgmma_piece(self, part, row, part->first + piece);
+            for (int i = 0; i < in_piece; i++)
+                bits[row * row_step + (piece * in_piece + i) * other_step] =
+                    number_in(kind, from, i);
+        }
+}
+
+/* A's bits, if they are in registers: as mma.sync has them. */
+static void read_registers(const wgmma_product *p, int K, uint32_t *bits)
+{
+    for (int lane = 0; lane < WARP_LANES; lane++)
+        for (int i = 0; i < 4; i++)
+            for (int j = 0; j < K / 8; j++)
+                bits[(lane / 4 + i % 2 * 8) * K + K / 8 * (lane % 4 + i / 2 * 4) + j] =
+                    p->a[lane][i] >> 16 * j;
+}
+
 static void multiply(const worker *self, const wgmma_product *p)
 {
     static thread_local uint32_t b_bits[MOST_K * MOST_N];
@@ -88,21 +111,12 @@ static void multiply(const worker *self, const wgmma_product *p)
     uint32_t a_bits[M * MOST_K];
     float A[M * MOST_K];
     const simt_wgmma_shape *s = &p->shape;
-    const int K = simt_wgmma_k(s), in_piece = K == 8 ? 4 : 8; /* numbers of 16 bytes */
-    for (int lane = 0; lane < WARP_LANES; lane++)
-        for (int i = 0; i < 4; i++) /* as mma.sync has it */
-            for (int j = 0; j < K / 8; j++)
-                a_bits[(lane / 4 + i % 2 * 8) * K + K / 8 * (lane % 4 + i / 2 * 4) + j] =
-                    p->a[lane][i] >> 16 * j;
-    for (int row = 0; row < simt_wgmma_rows(s); row++)
-        for (int piece = 0; piece < simt_wgmma_pieces(s); piece++) {
-            const void *from = simt_wgmma_piece(self, s, p->b, row, piece);
-            for (int i = 0; i < in_piece; i++) {
-                const int other = piece * in_piece + i;
-                b_bits[s->across ? row * s->n + other : other * s->n + row] =
-                    number_in(s->kind, from, i);
-            }
-        }
+    const int K = depth(s);
+    if (p->part[0].rows)
+        read_part(self, s->kind, &p->part[0], 1, K, a_bits);
+    else
+        read_registers(p, K, a_bits);
+    read_part(self, s->kind, &p->part[1], s->across ? s->n : 1, s->across ? 1 : s->n, b_bits);
     /* Two sums of a lane lie side by side, in rows g and g + 8 in turn. */
     auto pair_of = [&](int lane, int i) {
         return &D[(lane / 4 + i % 2 * 8) * s->n + i / 2 * 8 + lane % 4 * 2];
@@ -126,7 +140,8 @@ static void finish(worker *self, wgmma_queue *q, unsigned group)
     for (; done < q->count && q->products[done].group < group; done++) {
         const wgmma_product *p = &q->products[done];
         multiply(self, p);
-        if (simt_observer) simt_observer->product_done(&p->shape, p->b, p->site);
+        for (const simt_wgmma_part &part : p->part)
+            if (simt_observer) simt_observer->product_done(&part, p->site);
     }
     q->count -= done;
     memmove(q->products, q->products + done, q->count * sizeof *q->products);
@@ -134,10 +149,11 @@ static void finish(worker *self, wgmma_queue *q, unsigned group)
 
 /* ---- calls ------------------------------------------------------------------------------------ */
 
-struct wgmma_operands {
+/* What a lane passes. */
+struct wgmma_call {
     float *d;
-    const uint32_t *a;
-    uint64_t b;
+    const uint32_t *a; /* NULL: in shared memory */
+    const simt_wgmma_part *part;
     const simt_wgmma_shape *shape;
     const void *site;
 };
@@ -146,7 +162,7 @@ static void combine_start(warp *w, uint32_t lanes)
 {
     simt_need_all_lanes(w, lanes, "wgmma");
     wgmma_queue *q = queue_of(simt_worker, w);
-    const wgmma_operands *first = (const wgmma_operands *)w->in[0];
+    const wgmma_call *first = (const wgmma_call *)w->in[0];
     if (q->count == q->capacity) {
         const size_t capacity = q->capacity ? 2 * q->capacity : 16;
         wgmma_product *larger = (wgmma_product *)realloc(q->products, capacity * sizeof *larger);
@@ -155,27 +171,20 @@ static void combine_start(warp *w, uint32_t lanes)
         q->capacity = capacity;
     }
     wgmma_product *p = &q->products[q->count];
-    *p = {{}, {}, first->b, *first->shape, q->group, first->site};
+    *p = {{}, {}, {first->part[0], first->part[1]}, *first->shape, q->group, first->site};
     for (int lane = 0; lane < WARP_LANES; lane++) {
-        const wgmma_operands *o = (const wgmma_operands *)w->in[lane];
-        p->d[lane] = o->d;
-        memcpy(p->a[lane], o->a, sizeof p->a[lane]);
+        const wgmma_call *c = (const wgmma_call *)w->in[lane];
+        p->d[lane] = c->d;
+        if (c->a) memcpy(p->a[lane], c->a, sizeof p->a[lane]);
     }
     q->count++;
 }
 
-void simt_wgmma_at(float *d, const uint32_t *a, uint64_t b, const simt_wgmma_shape *shape,
-                   const void *site)
+/* Fails if an operand is not where a product can read it. Lane l looks at rows l, l + 32 and so on. */
+static void check_part(const worker *self, const simt_wgmma_part *part, const void *site)
 {
-    static const collective start = {"wgmma", combine_start};
-    const uint64_t BASE_OFFSET = UINT64_C(7) << 49;
-    worker *self = simt_worker;
-    lane *me = self->running;
-    if (simt_settings.capability != 90)
-        simt_fail(cudaErrorLaunchFailure, site, "wgmma is of compute capability 9.0 alone");
-    if (!(queue_of(self, me->home)->fenced & me->bit))
-        simt_fail(cudaErrorLaunchFailure, site,
-                  "wgmma: no wgmma.fence since the last wait: registers may still be on their way");
+    const uint64_t BASE_OFFSET = UINT64_C(7) << 49, b = part->operand;
+    if (!part->rows) return;
     if (b >> 62 == 0 || b & BASE_OFFSET)
         simt_fail(cudaErrorInvalidValue, site,
                   "wgmma: descriptor 0x%016llx is not one of swizzled rows", (unsigned long long)b);
@@ -184,15 +193,33 @@ void simt_wgmma_at(float *d, const uint32_t *a, uint64_t b, const simt_wgmma_sha
         simt_fail(cudaErrorInvalidValue, site,
                   "wgmma: descriptor 0x%016llx begins within a group of eight rows",
                   (unsigned long long)b);
-    for (int row = (int)me->index; row < simt_wgmma_rows(shape); row += WARP_LANES)
-        for (int piece = 0; piece < simt_wgmma_pieces(shape); piece++)
-            if (!simt_shared_holds(self, simt_wgmma_piece(self, shape, b, row, piece), 16))
+    for (int row = (int)self->running->index; row < part->rows; row += WARP_LANES)
+        for (int piece = 0; piece < part->pieces; piece++)
+            if (!simt_shared_holds(self, simt_wgmma_piece(self, part, row, part->first + piece),
+                                   16))
                 simt_fail(
                     cudaErrorInvalidAddressSpace, site,
                     "wgmma: row %d of descriptor 0x%016llx is not in the block's shared memory",
                     row, (unsigned long long)b);
-    wgmma_operands operands = {d, a, b, shape, site};
-    simt_meet(~0u, (uint64_t)&operands, &start, site);
+}
+
+void simt_wgmma_at(float *d, const simt_wgmma_operands *operands, const simt_wgmma_shape *shape,
+                   const void *site)
+{
+    static const collective start = {"wgmma", combine_start};
+    worker *self = simt_worker;
+    lane *me = self->running;
+    simt_wgmma_part parts[SIMT_WGMMA_OPERANDS];
+    if (simt_settings.capability != 90)
+        simt_fail(cudaErrorLaunchFailure, site, "wgmma is of compute capability 9.0 alone");
+    if (!(queue_of(self, me->home)->fenced & me->bit))
+        simt_fail(cudaErrorLaunchFailure, site,
+                  "wgmma: no wgmma.fence since the last wait: registers may still be on their way");
+    simt_wgmma_parts(operands, shape, parts);
+    for (const simt_wgmma_part &part : parts)
+        check_part(self, &part, site);
+    wgmma_call call = {d, operands->registers, parts, shape, site};
+    simt_meet(~0u, (uint64_t)&call, &start, site);
 }
 
 static void combine_commit(warp *w, uint32_t lanes)
@@ -219,7 +246,14 @@ void simt_wgmma_wait_at(int pending, const void *site)
 extern "C" {
 void simt_wgmma(float *d, const uint32_t *a, uint64_t b, const simt_wgmma_shape *shape)
 {
-    simt_wgmma_at(d, a, b, shape, SIMT_CALLER);
+    const simt_wgmma_operands operands = {a, 0, b};
+    simt_wgmma_at(d, &operands, shape, SIMT_CALLER);
+}
+
+void simt_wgmma_shared(float *d, uint64_t a, uint64_t b, const simt_wgmma_shape *shape)
+{
+    const simt_wgmma_operands operands = {nullptr, a, b};
+    simt_wgmma_at(d, &operands, shape, SIMT_CALLER);
 }
 
 void simt_wgmma_fence(void)

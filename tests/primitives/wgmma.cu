@@ -160,8 +160,86 @@ template <class H> static void products16(const char *type)
     product16<H, 32, true, 32>(type);
 }
 
+/* ---- both operands in shared memory ------------------------------------------------------------ */
+
+constexpr int TOKENS = 32, PANEL = 64; /* rows of both, in panels of so many numbers */
+
+/* D += A^T B: TOKENS / 16 products. A and B have a row for each token. */
+template <class H, int COLUMNS>
+__global__ void product_shared_kernel(const H *A, const H *B, float *D)
+{
+    extern __shared__ __align__(1024) char shared[];
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    for (int i = threadIdx.x; i < TOKENS * (M + COLUMNS); i += blockDim.x) {
+        const int panel = i / (TOKENS * PANEL), row = i / PANEL % TOKENS, column = i % PANEL;
+        const int at = 2 * i, left = (panel - 1) * PANEL + column;
+        *(H *)(shared + (at ^ (at & 0x380) >> 3)) =
+            panel == 0 ? A[row * M + column] : B[row * COLUMNS + left];
+    }
+    wgmma_publish();
+    __syncthreads();
+    float d[COLUMNS / 8][4];
+    for (int j = 0; j < COLUMNS / 8; j++)
+        for (int e = 0; e < 4; e++)
+            d[j][e] = (float)(j + e);
+    constexpr int PANEL_BYTES = TOKENS * PANEL * 2, NEXT = 16 * PANEL * 2 / 16;
+    const uint64_t a = wgmma_operand(shared), b = wgmma_operand(shared + PANEL_BYTES, PANEL_BYTES);
+    wgmma_fence();
+#pragma unroll
+    for (int k = 0; k < TOKENS / 16; k++)
+        wgmma_k16_shared<H>(d, a + k * NEXT, b + k * NEXT);
+    wgmma_commit();
+    wgmma_wait(d);
+    for (int j = 0; j < COLUMNS / 8; j++)
+        for (int e = 0; e < 4; e++) {
+            const int row = 16 * warp + lane / 4 + 8 * (e / 2);
+            D[row * COLUMNS + 8 * j + lane % 4 * 2 + e % 2] = d[j][e];
+        }
+}
+
+template <class H, int COLUMNS> static void product_shared(const char *type)
+{
+    static float A[TOKENS * M], B[TOKENS * COLUMNS], D[M * COLUMNS];
+    static H a16[TOKENS * M], b16[TOKENS * COLUMNS];
+    int wrong = 0;
+    if (compute_capability() != 90) {
+        tap_skip("needs compute capability 9.0", "m64n%dk16, %s, A in shared memory", COLUMNS,
+                 type);
+        return;
+    }
+    uint64_t seed = COLUMNS;
+    for (int i = 0; i < TOKENS * M; i++)
+        a16[i] = (H)(A[i] = (float)((int)(random_bits(&seed) % 65) - 32));
+    for (int i = 0; i < TOKENS * COLUMNS; i++)
+        b16[i] = (H)(B[i] = (float)((int)(random_bits(&seed) % 65) - 32));
+    H *a = to_device(a16, TOKENS * M), *b = to_device(b16, TOKENS * COLUMNS);
+    float *d = device_zeros<float>(M * COLUMNS);
+    product_shared_kernel<H, COLUMNS><<<1, 128, sizeof a16 + sizeof b16>>>(a, b, d);
+    FINISH();
+    to_host(D, d, M * COLUMNS);
+    CUDA(cudaFree(a));
+    CUDA(cudaFree(b));
+    for (int i = 0; i < M; i++)
+        for (int j = 0; j < COLUMNS; j++) {
+            float sum = (float)(j / 8 + i % 16 / 8 * 2 + j % 2); /* what d held before */
+            for (int token = 0; token < TOKENS; token++)
+                sum += A[token * M + i] * B[token * COLUMNS + j];
+            wrong += D[i * COLUMNS + j] != sum;
+        }
+    tap_ok(wrong == 0, "m64n%dk16, %s, A in shared memory", COLUMNS, type);
+}
+
+template <class H> static void products_shared(const char *type)
+{
+    product_shared<H, 64>(type);
+    product_shared<H, 128>(type);
+    product_shared<H, 256>(type);
+}
+
 int main()
 {
+    products_shared<__half>("fp16");
+    products_shared<__nv_bfloat16>("bf16");
     products16<__half>("fp16");
     products16<__nv_bfloat16>("bf16");
     for (int group = 0; group < GROUPS; group++)

@@ -26,13 +26,15 @@ void simt_ldmatrix(uint32_t *fragments, const void *row, int count, bool transpo
 
 /* d = a * b, or d += a * b: a warp's 16 rows of 64, and n columns. `b` describes B in shared memory, as
  * device/wgmma.cuh makes it: a row holds a column of B, or, `across`, a row of it. d has n / 2 floats, which are set at
- * the wait for the product's group at the latest; here, exactly then. */
+ * the wait for the product's group at the latest; here, exactly then. simt_wgmma_shared: A lies there as well, 16 rows of
+ * it, each a column of A. */
 struct simt_wgmma_shape {
     enum simt_mma_kind kind;
     int n;
     bool across, add;
 };
 void simt_wgmma(float *d, const uint32_t *a, uint64_t b, const struct simt_wgmma_shape *shape);
+void simt_wgmma_shared(float *d, uint64_t a, uint64_t b, const struct simt_wgmma_shape *shape);
 /* Before the first product, and again after a wait. */
 void simt_wgmma_fence(void);
 void simt_wgmma_commit(void);

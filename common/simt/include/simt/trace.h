@@ -18,6 +18,7 @@
 #define simt_mma_sp simt_traced_mma_sp
 #define simt_ldmatrix simt_traced_ldmatrix
 #define simt_wgmma simt_traced_wgmma
+#define simt_wgmma_shared simt_traced_wgmma_shared
 #define simt_tensor_copy simt_traced_tensor_copy
 #define simt_mbarrier_arrive_in simt_traced_mbarrier_arrive_in
 #define simt_cluster_sync simt_traced_cluster_sync
