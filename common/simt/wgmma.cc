@@ -149,7 +149,7 @@ static void finish(worker *self, wgmma_queue *q, unsigned group)
 
 /* ---- calls ------------------------------------------------------------------------------------ */
 
-/* What a lane passes. */
+/* Arguments of one lane. */
 struct wgmma_call {
     float *d;
     const uint32_t *a; /* NULL: in shared memory */

@@ -497,9 +497,10 @@ static const struct {
     {"transposed_spmm", {1, 2}, "one column"},   /* lab 5 splits it */
     {"block_lut", {0, 1}, "everything at once"}, /* outputs of several segments */
     {"block_tensor_core", {64, 4}, "everything at once"},
-    {"gradients_tensor_core", {4}, "everything at once"}, /* four pieces of each square */
-    {"block_gradients", {4, 0}, "empty rows"},            /* four parts of each block */
-    {"block_importance", {4}, "everything at once"},      /* four pieces of each tile */
+    {"gradients_tensor_core", {4, 0}, "everything at once"}, /* four pieces of each square */
+    {"gradients_tensor_core", {4, 1}, "everything at once"}, /* by warpgroups */
+    {"block_gradients", {4, 0}, "empty rows"},               /* four parts of each block */
+    {"block_importance", {4}, "everything at once"},         /* four pieces of each tile */
 };
 
 /* Three runs of one plan, and one of a second plan, must agree to the bit. */
