@@ -296,7 +296,7 @@ struct simt_wgmma_operands {
 void simt_wgmma_at(float *d, const simt_wgmma_operands *operands, const simt_wgmma_shape *shape,
                    const void *site);
 void simt_wgmma_wait_at(int pending, const void *site);
-/* What a warp reads of an operand in shared memory: of each of its rows, pieces of 16 bytes from `first` on. No rows:
+/* The part of an operand in shared memory that a warp reads: of each row, pieces of 16 bytes from `first` on. No rows:
  * nothing. */
 struct simt_wgmma_part {
     uint64_t operand;
