@@ -73,6 +73,19 @@ __device__ __forceinline__ void wgmma_fence()
 #endif
 }
 
+/* The same where d has been written since its last product, other than by zeros. */
+template <int TILES> __device__ __forceinline__ void wgmma_fence(float (&d)[TILES][4])
+{
+#if WGMMA_COMPILED
+#pragma unroll
+    for (int i = 0; i < 4 * TILES; i++)
+        asm volatile("" : "+f"(d[i / 4][i % 4])::"memory"); /* written before, not after */
+#else
+    (void)d;
+#endif
+    wgmma_fence();
+}
+
 /* Once `a` has been set, and d has been read: before the first product. */
 template <int WORDS>
 __device__ __forceinline__ void wgmma_fence(uint32_t (&a)[WORDS], uint32_t (&a2)[WORDS])

@@ -184,7 +184,7 @@ __global__ void product_shared_kernel(const H *A, const H *B, float *D)
             d[j][e] = (float)(j + e);
     constexpr int PANEL_BYTES = TOKENS * PANEL * 2, NEXT = 16 * PANEL * 2 / 16;
     const uint64_t a = wgmma_operand(shared), b = wgmma_operand(shared + PANEL_BYTES, PANEL_BYTES);
-    wgmma_fence();
+    wgmma_fence(d);
 #pragma unroll
     for (int k = 0; k < TOKENS / 16; k++)
         wgmma_k16_shared<H>(d, a + k * NEXT, b + k * NEXT);
