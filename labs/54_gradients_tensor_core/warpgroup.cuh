@@ -41,7 +41,7 @@ template <class H, int B, int COLUMNS> struct workplace {
     square_of<B, COLUMNS> square;
 };
 
-/* What a stage holds: a bit for each stripe of X and of dY, and their number. */
+/* Contents of a stage: a bit for each stripe of X and of dY that lies in it, and their number. */
 struct stage_contents {
     unsigned X, dY;
     int boxes;
