@@ -241,6 +241,13 @@ cudaError_t b_tiles_update_values(const spmm_matrix *A, b_tiles *p)
     return segments_copy(ON_DEVICE, A, &p->split, p->d_place, TILE_ROW_BYTES, p->d_pairs);
 }
 
+cudaError_t b_tiles_value_slots(const spmm_matrix *A, const b_tiles *p, int *d_slot,
+                                float **d_copies)
+{
+    *d_copies = (float *)p->d_pairs;
+    return segments_slots(A, &p->split, p->d_place, p->num_pairs, d_slot);
+}
+
 size_t b_tiles_bytes(const b_tiles *p)
 {
     if (p->rows == 0) return 0;

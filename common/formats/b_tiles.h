@@ -42,6 +42,10 @@ cudaError_t b_tiles_build(enum exec_space where, const spmm_matrix *A, int N,
 /* Copies A's new values; its pattern is the one of the build. Enqueued on stream 0. */
 cudaError_t b_tiles_update_values(const spmm_matrix *A, b_tiles *tiles);
 
+/* Says where it copies them to: see spmm_value_slots. */
+cudaError_t b_tiles_value_slots(const spmm_matrix *A, const b_tiles *tiles, int *d_slot,
+                                float **d_copies);
+
 /* Bytes that one product reads of the format, for each TILE_WIDTH columns of C. */
 size_t b_tiles_bytes(const b_tiles *tiles);
 

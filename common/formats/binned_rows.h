@@ -54,6 +54,10 @@ cudaError_t binned_rows_build(exec_space where, const spmm_plan *plan,
 /* Takes over A's values as they are now; its pattern must be the one that was built from. */
 cudaError_t binned_rows_update_values(const spmm_matrix *A, binned_rows *rows);
 
+/* Says where it takes them to: see spmm_value_slots. */
+cudaError_t binned_rows_value_slots(const spmm_matrix *A, const binned_rows *rows, int *d_slot,
+                                    float **d_copies);
+
 /* The shape that was built. */
 const binned_rows_shape *binned_rows_built(const binned_rows *rows);
 

@@ -54,6 +54,13 @@ cudaError_t column_blocks_update_values(spmm_plan *plan)
                         : binned_rows_update_values(&plan->A, (binned_rows *)plan->state);
 }
 
+cudaError_t column_blocks_value_slots(const spmm_plan *plan, int *d_slot, float **d_copies)
+{
+    return plan->nested ? spmm_value_slots(plan->nested, d_slot, d_copies)
+                        : binned_rows_value_slots(&plan->A, (const binned_rows *)plan->state,
+                                                  d_slot, d_copies);
+}
+
 void column_blocks_release(spmm_plan *plan)
 {
     spmm_nested_release(plan);

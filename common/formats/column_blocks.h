@@ -45,9 +45,10 @@ cudaError_t column_blocks_build(spmm_plan *plan, const binned_rows_shape *shape,
  * that mean nothing then become their initial ones. */
 cudaError_t column_blocks_nest_whole_rows(spmm_plan *plan);
 
-/* The update_values and release of a plan whose state is a binned_rows, or that has a nested
+/* The update_values, value_slots and release of a plan whose state is a binned_rows, or that has a nested
  * plan. */
 cudaError_t column_blocks_update_values(spmm_plan *plan);
+cudaError_t column_blocks_value_slots(const spmm_plan *plan, int *d_slot, float **d_copies);
 void column_blocks_release(spmm_plan *plan);
 
 #endif

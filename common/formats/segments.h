@@ -36,4 +36,9 @@ cudaError_t segments_count(exec_space where, const spmm_matrix *A, const row_spl
 cudaError_t segments_copy(exec_space where, const spmm_matrix *A, const row_split *split,
                           const int64_t *place, int row_bytes, int2 *pairs);
 
+/* slot[z]: where segments_copy puts the value of nonzero z, in floats from the begin of `num_pairs` pairs. All arrays lie on
+ * the device. Waits. cudaErrorNotSupported: an int does not count the slots. */
+cudaError_t segments_slots(const spmm_matrix *A, const row_split *split, const int64_t *place,
+                           int64_t num_pairs, int *slot);
+
 #endif

@@ -150,3 +150,55 @@ cudaError_t segments_copy(exec_space where, const spmm_matrix *A, const row_spli
     }
     return cudaSuccess;
 }
+
+/* ---- where values go --------------------------------------------------------------------------- */
+
+/* Nonzeros' numbers as bits of values, from 1 on: what is in no slot has 0. They are below 2^30, so none is a NaN. */
+struct number_values {
+    float *values;
+
+    __device__ void operator()(int64_t z) const
+    {
+        const int number = (int)z + 1;
+        memcpy(&values[z], &number, sizeof number);
+    }
+};
+
+struct find_slots {
+    const int2 *pairs;
+    int *slot;
+
+    __device__ void operator()(int64_t i) const
+    {
+        const int number = pairs[i].y;
+        if (number) slot[number - 1] = (int)(2 * i + 1);
+    }
+};
+
+static cudaError_t copy_numbers(const spmm_matrix *A, const row_split *split, const int64_t *place,
+                                int64_t num_pairs, float *numbers, int2 *pairs, int *slot)
+{
+    spmm_matrix numbered = *A;
+    numbered.d_values = numbers;
+    CUDA_TRY(device_parallel_for(A->nnz, number_values{numbers}, 0));
+    CUDA_TRY(segments_copy(ON_DEVICE, &numbered, split, place, 0, pairs));
+    CUDA_TRY(device_parallel_for(num_pairs, find_slots{pairs, slot}, 0));
+    return cudaDeviceSynchronize();
+}
+
+/* The copy itself is asked, so that there is one rule of what goes where. */
+cudaError_t segments_slots(const spmm_matrix *A, const row_split *split, const int64_t *place,
+                           int64_t num_pairs, int *slot)
+{
+    const int64_t MOST_PAIRS = INT32_MAX / 2;
+    float *numbers = NULL;
+    int2 *pairs = NULL;
+    if (num_pairs > MOST_PAIRS) return cudaErrorNotSupported;
+    cudaError_t error = allocate(ON_DEVICE, &numbers, A->nnz);
+    if (error == cudaSuccess) error = allocate(ON_DEVICE, &pairs, num_pairs);
+    if (error == cudaSuccess)
+        error = copy_numbers(A, split, place, num_pairs, numbers, pairs, slot);
+    cudaFree(numbers);
+    cudaFree(pairs);
+    return error;
+}

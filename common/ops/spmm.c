@@ -398,6 +398,27 @@ cudaError_t spmm_nested_update_values(spmm_plan *plan)
     return needs ? inner->contender->update_values(inner) : cudaSuccess;
 }
 
+/* Whether it has no copy of the values itself, and only tells its nested plan of new ones. */
+static bool hands_values_on(const spmm_contender *c)
+{
+    return c->update_values == spmm_nested_update_values;
+}
+
+bool spmm_follows_values(const spmm_contender *c)
+{
+    return !c->update_values || c->value_slots || hands_values_on(c);
+}
+
+cudaError_t spmm_value_slots(const spmm_plan *plan, int *d_slot, float **d_copies)
+{
+    const spmm_contender *c = plan->contender;
+    *d_copies = NULL;
+    if (!c->update_values) return cudaSuccess;
+    if (c->value_slots) return c->value_slots(plan, d_slot, d_copies);
+    if (!hands_values_on(c)) return cudaErrorNotSupported;
+    return plan->nested ? spmm_value_slots(plan->nested, d_slot, d_copies) : cudaSuccess;
+}
+
 void spmm_nested_release(spmm_plan *plan)
 {
     spmm_plan *inner = plan->nested;

@@ -66,6 +66,9 @@ typedef struct spmm_contender {
     /* Optional. A has new values at the same address, and the pattern it had: brings a plan up to date
      * that keeps values of its own. Without it a plan needs nothing of the kind. */
     cudaError_t (*update_values)(spmm_plan *plan);
+    /* Optional, beside update_values, of plans that copy each value as it is: says where the copies lie. Who makes new
+     * values can then write them there, on a stream of his own, in place of update_values. See spmm_value_slots. */
+    cudaError_t (*value_slots)(const spmm_plan *plan, int *d_slot, float **d_copies);
     /* Optional, where the plan works on other devices than B's and C's, outside of what is timed: bring B, and C as it
      * is, to where run wants them; and C back. Both wait. */
     cudaError_t (*distribute)(const spmm_plan *plan, const void *B, const void *C);
@@ -105,6 +108,14 @@ cudaError_t spmm_nest_named(spmm_plan *plan, const char *name, const int *d_row_
 
 /* Enqueues the product of a prepared plan and its epilogue, whoever applies it: how plans are run. */
 cudaError_t spmm_run(const spmm_plan *plan, const void *B, void *C, cudaStream_t stream);
+
+/* Whether plans of c follow values that are new in each run: they read them where they are, or say where copies go. */
+bool spmm_follows_values(const spmm_contender *c);
+
+/* d_slot[z]: which of the floats *d_copies is the plan's copy of nonzero z's value; d_slot: A.nnz numbers on the device.
+ * *d_copies is NULL, and d_slot stays as it is, where the plan reads A's values themselves. Waits. cudaErrorNotSupported:
+ * the plan keeps copies, and cannot say where. */
+cudaError_t spmm_value_slots(const spmm_plan *plan, int *d_slot, float **d_copies);
 
 /* Whether a contender applies the epilogue itself, or hands it on to its nested plan with all its work. */
 bool spmm_applies_epilogue(const spmm_contender *c);

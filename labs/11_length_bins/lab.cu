@@ -122,6 +122,11 @@ static cudaError_t update_values(spmm_plan *plan)
     return binned_rows_update_values(&plan->A, (binned_rows *)plan->state);
 }
 
+static cudaError_t value_slots(const spmm_plan *plan, int *d_slot, float **d_copies)
+{
+    return binned_rows_value_slots(&plan->A, (const binned_rows *)plan->state, d_slot, d_copies);
+}
+
 static void release(spmm_plan *plan)
 {
     binned_rows_free((binned_rows *)plan->state);
@@ -150,6 +155,7 @@ static spmm_contender lab11 = {
     .run = run,
     .applies_epilogue = true,
     .update_values = update_values,
+    .value_slots = value_slots,
     .format_bytes = binned_rows_format_bytes,
     .release = release,
 };

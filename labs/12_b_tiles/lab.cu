@@ -284,6 +284,11 @@ static cudaError_t update_values(spmm_plan *plan)
     return b_tiles_update_values(&plan->A, ((tiled_state *)plan->state)->tiles);
 }
 
+static cudaError_t value_slots(const spmm_plan *plan, int *d_slot, float **d_copies)
+{
+    return b_tiles_value_slots(&plan->A, ((tiled_state *)plan->state)->tiles, d_slot, d_copies);
+}
+
 static size_t format_bytes(const spmm_plan *plan)
 {
     return b_tiles_bytes(((const tiled_state *)plan->state)->tiles);
@@ -371,6 +376,7 @@ static spmm_contender lab12 = {
     .prepare = prepare,
     .run = run,
     .update_values = update_values,
+    .value_slots = value_slots,
     .format_bytes = format_bytes,
     .release = release,
 };

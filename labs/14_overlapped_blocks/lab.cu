@@ -133,6 +133,7 @@ static spmm_contender lab14 = {
     .prepare = prepare,
     .run = run,
     .update_values = column_blocks_update_values,
+    .value_slots = column_blocks_value_slots,
     .format_bytes = binned_rows_format_bytes,
     .release = column_blocks_release,
 };
