@@ -70,6 +70,31 @@ static bool has_bytes(const spmm_matrix &A, const binned_rows &a)
     return bytes >= pairs && bytes >= a.num_pairs * sizeof(int2);
 }
 
+/* Whether each nonzero has a slot of its own, and there the copy of its value. */
+static bool slots_hold_values(const spmm_matrix &A, const binned_rows &a)
+{
+    std::vector<int> slot(A.nnz);
+    std::vector<float> value(A.nnz), copy(2 * a.num_pairs);
+    int *d_slot = NULL;
+    float *d_copies;
+    bool ok = allocate(ON_DEVICE, &d_slot, A.nnz) == cudaSuccess &&
+              binned_rows_value_slots(&A, &a, d_slot, &d_copies) == cudaSuccess &&
+              cudaMemcpy(slot.data(), d_slot, slot.size() * sizeof(int), cudaMemcpyDeviceToHost) ==
+                  cudaSuccess &&
+              cudaMemcpy(value.data(), A.d_values, value.size() * sizeof(float),
+                         cudaMemcpyDeviceToHost) == cudaSuccess &&
+              cudaMemcpy(copy.data(), d_copies, copy.size() * sizeof(float),
+                         cudaMemcpyDeviceToHost) == cudaSuccess;
+    cudaFree(d_slot);
+    std::vector<bool> taken(copy.size());
+    for (int z = 0; z < A.nnz && ok; z++) {
+        ok = slot[z] >= 0 && slot[z] < (int)copy.size() && !taken[slot[z]] &&
+             copy[slot[z]] == value[z];
+        if (ok) taken[slot[z]] = true;
+    }
+    return ok;
+}
+
 static cudaError_t compare_rows(const spmm_plan *plan, const binned_rows_shape &shape)
 {
     binned_rows *of_host, *of_gpu = NULL;
@@ -77,7 +102,7 @@ static cudaError_t compare_rows(const spmm_plan *plan, const binned_rows_shape &
     cudaError_t error = binned_rows_build(ON_DEVICE, plan, &shape, &of_gpu);
     if (error == cudaSuccess && plan->A.rows > 0 &&
         !(same_rows(*of_host, *of_gpu, plan->A.rows) && is_in_order(plan->A.host, *of_host) &&
-          has_bytes(plan->A, *of_gpu)))
+          has_bytes(plan->A, *of_gpu) && slots_hold_values(plan->A, *of_gpu)))
         error = cudaErrorUnknown;
     binned_rows_free(of_host);
     binned_rows_free(of_gpu);
