@@ -12,6 +12,7 @@
 #include "device/mma.cuh"
 #include "device/pdl.cuh"
 #include "device/power.cuh"
+#include "device/swizzle.cuh"
 #include "device/vec.cuh"
 #include "device/warp.cuh"
 #include "device/wgmma.cuh"
@@ -31,12 +32,10 @@ template <int B, int D, one_pass_unit UNIT> struct one_pass_shape {
     static constexpr int BLOCKS = M == 1 && D < 128 ? 16 * WARP_SIZE / THREADS : 1;
 };
 
-/* Where piece c of row r lies in a tile. Eight rows of one piece, which ldmatrix reads at once, lie in different groups of four
- * banks: rows of 64 numbers and more begin in the same bank, of rows of 32 every second one does. For rows of 32 and 64 it is what
- * wgmma wants, too. */
+/* Where piece c of row r lies in a tile. */
 template <int D> __device__ __forceinline__ int place(int r, int c)
 {
-    return r * D + (c ^ (D == 32 ? r / 2 % 4 : r % 8)) * 8;
+    return r * D + swizzled_piece<2 * D>(r, c) * 8;
 }
 
 /* Starts copying a tile of rows that follow each other in memory. */

@@ -5,6 +5,7 @@
 #define MOE_TILES_CUH
 
 #include "device/half.cuh"
+#include "device/swizzle.cuh"
 #include "device/vec.cuh"
 #include "device/warp.cuh"
 #include "product.h"
@@ -29,7 +30,7 @@ static __device__ __forceinline__ job job_at(const row_tile *tile, int stripes, 
 /* Where piece `c`, 16 bytes, of row `r` lies in a tile with rows of 64 numbers: in numbers, as tensor_copy leaves it. */
 static __device__ __forceinline__ int place(int r, int c)
 {
-    return r * DEEP + (c ^ r % 8) * 8;
+    return r * DEEP + swizzled_piece<2 * DEEP>(r, c) * 8;
 }
 
 static __device__ __forceinline__ __half finish(float sum, bool relu)

@@ -4,6 +4,7 @@
 #ifndef DEVICE_STORE_ROWS_CUH
 #define DEVICE_STORE_ROWS_CUH
 
+#include "device/swizzle.cuh"
 #include "device/vec.cuh"
 #include "device/warp.cuh"
 
@@ -16,8 +17,7 @@ __device__ __forceinline__ void store_rows(H *room, const float (&sum)[TILES][4]
                                            size_t pitch, int rows, int columns, F finish)
 {
     static_assert(sizeof(H) == 2 && TILES % 8 == 0);
-    /* Eight rows of one piece of 16 bytes lie in different banks. */
-    const auto place = [](int r, int piece) { return r * 64 + (piece ^ r % 8) * 8; };
+    const auto place = [](int r, int piece) { return r * 64 + swizzled_piece<128>(r, piece) * 8; };
     const int lane = lane_id();
 #pragma unroll
     for (int q = 0; q < TILES / 8; q++) {

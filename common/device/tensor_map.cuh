@@ -8,12 +8,8 @@
  *     tensor_copy(tile, &X, row, column, &full);       one thread; bytes announced as for bulk_copy
  *
  * The copy writes a row of the box after the other. A row is 128, 64 or 32 bytes, 64, 32 or 16 numbers, in pieces of 16
- * bytes, and the tile begins at a multiple of eight rows. So that reads of eight rows meet all banks, piece c of row r
- * lies at place
- *
- *     128 bytes     c ^ r % 8          64 bytes     c ^ r / 2 % 4          32 bytes     c ^ r / 4 % 2
- *
- * which are the layouts that wgmma takes, too (wgmma.cuh). What lies outside the matrix arrives as 0, and counts.
+ * bytes, and the tile begins at a multiple of eight rows. The places of pieces are those of swizzle.cuh. What lies outside
+ * the matrix arrives as 0, and counts.
  *
  * PTX ISA, "cp.async.bulk.tensor"; CUDA driver API, "Tensor Map Object Management".
  */

@@ -1,9 +1,8 @@
 /*
  * tile_steps.cuh - tiles of tile_lists.h step by step: 128 bytes of each of a tile's rows of X and Y in shared memory.
  *
- * A stage holds a step of a tile: its rows of X, then its rows of Y, 128 bytes of each. Piece j of row r, 16
- * bytes, lies at place j ^ (r % 8) of the row, so that the eight rows of which ldmatrix takes piece j lie in
- * different banks.
+ * A stage holds a step of a tile: its rows of X, then its rows of Y, 128 bytes of each, in pieces of 16 bytes as swizzle.cuh
+ * places them.
  */
 #ifndef FORMATS_TILE_STEPS_CUH
 #define FORMATS_TILE_STEPS_CUH
@@ -11,6 +10,7 @@
 #include "device/async_copy.cuh"
 #include "device/half.cuh"
 #include "device/mma.cuh"
+#include "device/swizzle.cuh"
 #include "device/warp.cuh"
 #include "formats/tile_lists.cuh"
 
@@ -20,7 +20,7 @@ template <class T> constexpr int STEP = STEP_BYTES / sizeof(T); /* features of a
 /* Where in a stage a piece of a row lies. */
 static __device__ __forceinline__ int place_of(int row, int piece)
 {
-    return row * STEP_BYTES + (piece ^ row % PIECES) * PIECE;
+    return row * STEP_BYTES + swizzled_piece<STEP_BYTES>(row, piece) * PIECE;
 }
 
 /* X or Y, and the first row that a tile takes of it. */

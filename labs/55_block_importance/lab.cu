@@ -16,6 +16,7 @@
 #include "device/last_block.cuh"
 #include "device/mma.cuh"
 #include "device/partial_sums.h"
+#include "device/swizzle.cuh"
 #include "device/vec.cuh"
 #include "device/warp.cuh"
 #include "ops/block_importance.h"
@@ -164,9 +165,11 @@ static __global__ void __launch_bounds__(REDUCERS) feature_reduce_kernel(const i
 template <class H> struct tile_of {
     static constexpr int V = 16 / sizeof(H), ROW = SIDE / V, SIZE = TOKENS * SIDE;
 
-    /* Where piece `c` of row `r` lies: eight rows of one piece, which ldmatrix reads at once, lie in eight groups of
-     * four banks. */
-    static __device__ __forceinline__ int place(int r, int c) { return r * SIDE + (c ^ r % 8) * V; }
+    /* Where piece `c` of row `r` lies. */
+    static __device__ __forceinline__ int place(int r, int c)
+    {
+        return r * SIDE + swizzled_piece<SIDE * sizeof(H)>(r, c) * V;
+    }
 };
 
 /* Starts the copies of a step: both tiles, which are whole. */

@@ -4,6 +4,7 @@
  */
 #include "tests/primitives/primitives.h"
 
+#include "device/swizzle.cuh"
 #include "device/tensor_map.cuh"
 
 struct box_of {
@@ -35,6 +36,17 @@ static int swizzled(int at, int row_bytes)
 {
     const int bits = row_bytes == 128 ? 0x380 : row_bytes == 64 ? 0x180 : 0x080;
     return at ^ (at & bits) >> 3;
+}
+
+/* Holds device/swizzle.cuh against that. */
+template <int ROW_BYTES> static void places()
+{
+    int wrong = 0;
+    for (int r = 0; r < 16; r++)
+        for (int c = 0; c < ROW_BYTES / 16; c++)
+            wrong += r * ROW_BYTES + swizzled_piece<ROW_BYTES>(r, c) * 16 !=
+                     swizzled(r * ROW_BYTES + c * 16, ROW_BYTES);
+    tap_ok(wrong == 0, "places of pieces in rows of %d bytes", ROW_BYTES);
 }
 
 static void box(int rows, int columns, int box_rows, int box_columns, int row, int column)
@@ -82,6 +94,9 @@ static void refused(void)
 
 int main()
 {
+    places<128>();
+    places<64>();
+    places<32>();
     if (compute_capability() < 90) {
         tap_skip("compute capability 9.0 and up", "boxes of a matrix");
         return tap_done();
