@@ -180,17 +180,28 @@ static void comparison_init(comparison *c, int which)
                       .longest_good = -1};
 }
 
-/* By how much an error may be larger than the bound of a sum of n products, each off by R u |ab| at most.
+/* How many products make the element at `place` of a row. */
+static int64_t products_of(const problem *p, int which, int64_t row, int64_t place)
+{
+    const operation *op = p->operation;
+    return op->products ? op->products(p, which, row, place) : op->row_length(p, row);
+}
+
+/* The largest error that passes, where a sum of n products in fp32 may be off by `bound`. Each product may be off by R u |ab|
+ * more.
  *
  * Always. The sum is off by R u sum |ab|. The bound (ops/rounding.c) is u (n + 4) sum |ab|, or no less than
  * 6 u sqrt(n sum (ab)^2), which is at least 6 u sum |ab| (Cauchy, Schwarz). So R / min(n + 4, 6) of it is enough.
  *
  * With random signs. Half of R is the rounding of each factor. Then errors have the random signs of B, and their sum has
  * a standard deviation of 0.6 R u sqrt(sum (ab)^2) at most. Ten of them are R / sqrt(n) of either bound, or less. */
-static double tolerated(const reference *ref, double n)
+static double tolerated(const reference *ref, double n, double bound)
 {
     const double factor = ref->bound_factor > 0 ? ref->bound_factor : 1;
-    return n > 0 ? factor + ref->product_rounding / fmax(sqrt(n), fmin(n + 4, 6)) : factor;
+    const double rounded = n > 0 ? ref->product_rounding / fmax(sqrt(n), fmin(n + 4, 6)) : 0;
+    /* A sum of n products takes n additions at most, each with two numbers that may be flushed. */
+    const double flushed = ref->flushes_subnormals ? 2 * 0x1p-126 * n : 0;
+    return (factor + rounded) * bound + flushed;
 }
 
 /* Compares one row of an output and adds it to the counts of the calling thread; sets bad_place[j] where
@@ -201,13 +212,12 @@ static void compare_row(const reference *ref, int64_t row, const float *got, con
     const problem *p = ref->problem;
     const output *o = &p->outputs[c->which];
     const int64_t nonzeros = p->operation->row_length(p, row);
-    const double factor = tolerated(ref, (double)nonzeros);
-    /* A sum of n products takes n additions at most, each with two numbers that may be flushed. */
-    const double flushed = ref->flushes_subnormals ? 2 * 0x1p-126 * (double)nonzeros : 0;
+    const bool counted = ref->product_rounding > 0 || ref->flushes_subnormals;
     const int64_t first = output_first(o, row), length = output_length(o, row);
     int64_t bad_before = c->bad;
     for (int64_t j = 0; j < length; j++) {
-        const double limit = factor * bound[j] + flushed;
+        const double n = counted ? (double)products_of(p, c->which, row, j) : 0;
+        const double limit = tolerated(ref, n, bound[j]);
         const double error = got[j] == want[j] ? 0 : fabs((double)got[j] - want[j]); /* inf - inf */
         if (error <= limit) {
             if (error > c->worst * limit) c->worst = error / limit;

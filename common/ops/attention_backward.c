@@ -295,6 +295,15 @@ static int64_t row_length(const problem *p, int64_t row)
     return row < p->A->rows ? dataset_row_length(p, row) : 0;
 }
 
+/* Products behind an element: of dQ a row has as many as nonzeros, of dK and dV as many as its column has. */
+static int64_t products(const problem *p, int output, int64_t row, int64_t place)
+{
+    const backward_problem *own = p->own;
+    const int64_t *ptr = output == DQ ? p->A->row_ptr : own->col_ptr;
+    (void)place;
+    return ptr[row + 1] - ptr[row];
+}
+
 /* ---- costs ----------------------------------------------------------------------------------- */
 
 static double row_bytes(const problem *p)
@@ -457,6 +466,7 @@ const operation attention_backward_operation = {
     .destroy = destroy,
     .oracle = oracle,
     .row_length = row_length,
+    .products = products,
     .cost = cost,
     .least = least,
     .needs = needs,

@@ -273,13 +273,26 @@ static void oracle(const problem *p, int output, int64_t row, double *reference,
     oracle_rows(p, output, row, 1, reference, bound);
 }
 
-/* Products behind an element; of a token's row those of all its features. */
+/* Products behind an element, closed blocks' too; of a token's row those of all its features. */
 static int64_t row_length(const problem *p, int64_t row)
 {
     const bsmm_problem *own = p->own;
     int count = own->layout.blocks;
     if (!bsmm_token_major(p->precision)) blocks_of(own, (int)(row / own->block), &count);
     return (int64_t)count * own->block;
+}
+
+/* Products behind an element: those of its feature's open blocks. */
+static int64_t products(const problem *p, int output, int64_t row, int64_t place)
+{
+    (void)output;
+    const bsmm_problem *own = p->own;
+    const int64_t feature = bsmm_token_major(p->precision) ? place : row;
+    int count, open = 0;
+    const int *b = blocks_of(own, (int)(feature / own->block), &count);
+    for (int j = 0; j < count; j++)
+        open += gate_of(own, b[j], NONE) != 0;
+    return (int64_t)open * own->block;
 }
 
 static void explain(const problem *p, int output, int64_t row, int64_t place, double got,
@@ -520,6 +533,7 @@ const operation bsmm_operation = {
     .oracle = oracle,
     .oracle_rows = oracle_rows,
     .row_length = row_length,
+    .products = products,
     .explain = explain,
     .cost = cost,
     .least = least,

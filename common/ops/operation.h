@@ -75,7 +75,7 @@ typedef struct contender {
     double bound_factor;
     /* Optional, for one that rounds its operands to fewer bits, and leaves small whole numbers as they are:
      * how far a product may be off by that with these settings, in units u of fp32's rounding; R, say. The
-     * bound of n products, row_length of them, then grows by R / sqrt(n) times itself, or by R / 6 if n is
+     * bound of n products (operation.products) then grows by R / sqrt(n) times itself, or by R / 6 if n is
      * smaller than 36: see harness/verify.c. */
     double (*product_rounding)(const int *tuning);
     /* Optional, for one that adds to global memory with fp32 atomics, which take subnormals for zero (PTX, atom.add):
@@ -283,6 +283,9 @@ typedef struct operation {
                         double *bound);
     /* How many nonzeros stand behind a row of the outputs: for messages and diagnoses. */
     int64_t (*row_length)(const problem *p, int64_t row);
+    /* Optional. How many products the element at `place` of a row of outputs[output] is the sum of. They decide how far rounded
+     * products and flushed additions may carry it. Without it they are row_length, as in an SpMM. */
+    int64_t (*products)(const problem *p, int output, int64_t row, int64_t place);
     /* Optional. What a wrong element of outputs[output] looks like, as "only the first 96 of 100 features
      * were summed"; "" where nothing fits. The diagnosis says it if it says it of all it looks at. */
     void (*explain)(const problem *p, int output, int64_t row, int64_t place, double got,

@@ -91,6 +91,13 @@ static void oracle(const problem *p, int output, int64_t row, double *reference,
     }
 }
 
+/* Products behind an element: a nonzero's dot has K, however many its row has. */
+static int64_t products(const problem *p, int output, int64_t row, int64_t place)
+{
+    (void)output, (void)row, (void)place;
+    return p->width;
+}
+
 /* ---- the problem ----------------------------------------------------------------------------- */
 
 /* No x or y is larger than 1, so this keeps every sum, weighed before or after, below FLT_MAX. */
@@ -545,6 +552,7 @@ const operation sddmm_operation = {
     .destroy = destroy,
     .oracle = oracle,
     .row_length = dataset_row_length,
+    .products = products,
     .explain = explain,
     .cost = cost,
     .least = least,

@@ -353,6 +353,16 @@ static int64_t row_length(const problem *p, int64_t row)
     return row < p->A->rows ? dataset_row_length(p, row) : 0;
 }
 
+/* Products behind an element: of Y and dX those of W's row or column, of a new weight T gradients of N each. */
+static int64_t products(const problem *p, int output, int64_t row, int64_t place)
+{
+    const layer_problem *own = p->own;
+    const int T = steps_of(p);
+    (void)place;
+    if (output >= 2 * T) return (int64_t)T * p->width;
+    return output < T ? dataset_row_length(p, row) : own->T.row_ptr[row + 1] - own->T.row_ptr[row];
+}
+
 /* ---- explanations ---------------------------------------------------------------------------- */
 
 /* A weight after the step if only the last of the time steps counts. */
@@ -582,6 +592,7 @@ const operation sparse_layer_operation = {
     .destroy = destroy,
     .oracle = oracle,
     .row_length = row_length,
+    .products = products,
     .explain = explain,
     .cost = cost,
     .least = least,

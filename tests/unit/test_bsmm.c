@@ -69,13 +69,16 @@ static void assert_product(const csr_matrix *A, enum precision precision, const 
         for (int64_t c = 0; c < cols; c++) {
             const int64_t f = tokens ? c : r, t = tokens ? r : c;
             double sum = 0, size = 0;
+            int64_t products = 0;
             for (int64_t i = 0; i < in; i++) {
                 const double x = feature_at(X, in, N, tokens, i, t);
-                const double product = x * (transposed ? dense[f * K + i] : dense[i * K + f]);
+                const double w = transposed ? dense[f * K + i] : dense[i * K + f], product = x * w;
+                products += w != 0;
                 sum += product / (gate ? 1024 : 1);
                 size += fabs(product) / (gate ? 1024 : 1);
             }
             assert_float_equal(want[c], sum, 1e-6 * size + 1e-30);
+            assert_int_equal(p.operation->products(&p, 0, r, c), products);
             if (size == 0) assert_true(bound[c] == 0 && want[c] == 0);
             if (size > 0)
                 assert_true(bound[c] > 0 &&

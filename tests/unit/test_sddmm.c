@@ -108,6 +108,8 @@ static void assert_oracle_is_right(enum precision precision, const csr_matrix *A
     for (int64_t i = 0; i < A->rows; i++) {
         const int64_t start = A->row_ptr[i], n = A->row_ptr[i + 1] - start;
         assert_int_equal(p.operation->row_length(&p, i), n);
+        for (int64_t j = 0; j < n; j++)
+            assert_int_equal(p.operation->products(&p, 0, i, j), K);
         assert_int_equal(output_length(&p.outputs[0], i), n);
         p.operation->oracle(&p, 0, i, r.want, r.bound);
         for (int64_t j = 0; j < n; j++) {

@@ -103,6 +103,29 @@ static size_t step_of(int64_t rows, int N)
     return ((size_t)rows * N + 63) / 64 * 64;
 }
 
+/* A sum of Y has W's row, one of dX its column, and a new weight the gradients of all time steps. */
+static void test_counted_products(void **state)
+{
+    (void)state;
+    enum { N = 5, STEPS = 3 };
+    csr_matrix A = random_matrix(4, 30, 20, 200, true);
+    int64_t in_column[20] = {0};
+    problem p;
+    make(&p, &A, N, STEPS, 2, PRECISION_FP32, false);
+    for (int64_t z = 0; z < A.nnz; z++)
+        in_column[A.col_idx[z]]++;
+    for (int which = 0; which < p.num_outputs; which++)
+        for (int64_t row = 0; row < p.outputs[which].rows; row++) {
+            const int64_t in_row = which < STEPS ? A.row_ptr[row + 1] - A.row_ptr[row] : 0;
+            const int64_t want = which < STEPS       ? in_row
+                                 : which < 2 * STEPS ? in_column[row]
+                                                     : STEPS * N;
+            assert_int_equal(p.operation->products(&p, which, row, 0), want);
+        }
+    p.operation->destroy(&p);
+    csr_free(&A);
+}
+
 /* The loss whose gradient by Y is dY: the sum of dY o Y, over all time steps, for weights W. */
 static double loss(const problem *p, const double *W, const float *X, const float *dY, int steps)
 {
@@ -295,6 +318,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_transposed),
         cmocka_unit_test(test_transposed_costs),
+        cmocka_unit_test(test_counted_products),
         cmocka_unit_test(test_update_is_a_gradient),
         cmocka_unit_test(test_products),
         cmocka_unit_test(test_orders),

@@ -137,6 +137,51 @@ static void rounded_products_widen_the_bound(void **state)
     assert_float_equal(forgiven(0, 2), 1, 1e-12);
 }
 
+static int64_t products_by_place(const problem *p, int output, int64_t row, int64_t place)
+{
+    (void)p, (void)output;
+    return row == 1 ? 0 : place == 0 ? 36 : 144;
+}
+
+/* An operation counts the products of an element itself, where they are not the nonzeros of its row: of these a row has one. */
+static void operations_count_their_products(void **state)
+{
+    (void)state;
+    operation counting = fake_operation;
+    fake_problem f;
+    fake_create(&f, 2, 2);
+    counting.products = products_by_place;
+    f.problem.operation = &counting;
+    f.length[0] = f.length[1] = 1;
+    for (int k = 0; k < 4; k++)
+        f.bound[k] = 1;
+    /* 12 / sqrt(36), 12 / sqrt(144), none */
+    const double rounded[] = {1 + 2, 1 + 1, 1, 1}, lost[] = {36, 144, 0, 0};
+    for (int wrong = -1; wrong < 4; wrong++) {
+        reference ref;
+        comparison c;
+        error_text error;
+        float got[4];
+        reference_create(&f.problem, &ref);
+        ref.product_rounding = 12;
+        for (int k = 0; k < 4; k++)
+            got[k] = (float)rounded[k] + (k == wrong ? 0x1p-10f : 0);
+        assert_int_equal(verify(&ref, (const float *const[]){got}, &c, &error), STATUS_OK);
+        assert_int_equal(c.bad, wrong >= 0);
+        if (c.bad) assert_int_equal(c.shown[0].at, wrong);
+        ref.product_rounding = 0;
+        ref.flushes_subnormals = true;
+        for (int k = 0; k < 4; k++) {
+            ref.outputs[0].bound[k] = 0;
+            got[k] = (float)(lost[k] * 0x1p-125) + (k == wrong ? 0x1p-125f : 0);
+        }
+        assert_int_equal(verify(&ref, (const float *const[]){got}, &c, &error), STATUS_OK);
+        assert_int_equal(c.bad, wrong >= 0);
+        reference_destroy(&ref);
+    }
+    fake_destroy(&f);
+}
+
 /* For a contender whose additions flush subnormals; empty rows are exact all the same. */
 static void flushed_additions_widen_the_bound(void **state)
 {
@@ -382,6 +427,7 @@ int main(void)
         cmocka_unit_test(a_factor_widens_the_bound),
         cmocka_unit_test(rounded_products_widen_the_bound),
         cmocka_unit_test(flushed_additions_widen_the_bound),
+        cmocka_unit_test(operations_count_their_products),
         cmocka_unit_test(counts),
         cmocka_unit_test(nothing_to_compare),
         cmocka_unit_test(any_number_of_threads),
