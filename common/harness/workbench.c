@@ -202,6 +202,25 @@ static void note_settings(const trial *t, const contender *c)
                  held);
 }
 
+/* Takes over by how much more than the bound a contender may be off with the settings of its instance. What it rounds itself
+ * comes on top of what those round to which it leaves its work. Several of those make sums of their own each, so the largest
+ * counts. */
+static void tolerate(const trial *t, const contender *c)
+{
+    reference *const ref = &t->w->reference;
+    const int *tuning = t->out->tuning;
+    double nested = 0;
+    ref->bound_factor = c->bound_factor;
+    ref->product_rounding = c->product_rounding ? c->product_rounding(tuning) : 0;
+    ref->flushes_subnormals = c->flushes_subnormals && c->flushes_subnormals(tuning);
+    for (int depth = 0; t->op->nested && (c = t->op->nested(t->instance, depth, &tuning));
+         depth++) {
+        if (c->product_rounding) nested = fmax(nested, c->product_rounding(tuning));
+        ref->flushes_subnormals |= c->flushes_subnormals && c->flushes_subnormals(tuning);
+    }
+    ref->product_rounding += nested;
+}
+
 static cudaError_t prepare_once(trial *t, const contender *c, double *ms)
 {
     void *d_inputs[MAX_OPERANDS];
@@ -212,7 +231,9 @@ static cudaError_t prepare_once(trial *t, const contender *c, double *ms)
     if (e == cudaSuccess) e = cudaDeviceSynchronize();
     if (e == cudaSuccess) e = cudaGetLastError();
     *ms = wall_ms() - start;
-    if (e == cudaSuccess) note_settings(t, c);
+    if (e != cudaSuccess) return e;
+    note_settings(t, c);
+    tolerate(t, c);
     return e;
 }
 
@@ -469,14 +490,6 @@ static bool can_run(const workbench *w, const contender *c, outcome *out)
     return !reason || set_back(out, STATUS_SKIPPED, "%s", reason);
 }
 
-/* Takes over by how much more than the bound a contender may be off with these settings. */
-static void tolerate(reference *ref, const contender *c, const int *tuning)
-{
-    ref->bound_factor = c->bound_factor;
-    ref->product_rounding = c->product_rounding ? c->product_rounding(tuning) : 0;
-    ref->flushes_subnormals = c->flushes_subnormals && c->flushes_subnormals(tuning);
-}
-
 void workbench_evaluate(workbench *w, const contender *c, const int *tuning, outcome *out)
 {
     trial t = {.w = w, .op = c->operation, .reference = &w->reference, .out = out};
@@ -484,7 +497,6 @@ void workbench_evaluate(workbench *w, const contender *c, const int *tuning, out
     memcpy(out->tuning, tuning, contender_num_tunables(c) * sizeof *tuning);
     (void)cudaGetLastError(); /* what an earlier contender left behind is not this one's */
     if (!can_run(w, c, out)) return;
-    tolerate(&w->reference, c, tuning);
     bool right = prepare(&t, c) && (!w->options->check || check_first_run(&t)) &&
                  check_later_runs(&t, c) && check_probe(&t, c, tuning);
     if (t.instance) {
@@ -582,7 +594,6 @@ bool workbench_inspect(workbench *w, const contender *c, const int *tuning, outc
     memcpy(out->tuning, tuning, contender_num_tunables(c) * sizeof *tuning);
     (void)cudaGetLastError();
     if (!can_run(w, c, out)) return true;
-    tolerate(&w->reference, c, tuning);
     all->reset();
     name_arrays(w, all);
     bool right = prepare_traced(&t, c, all) && run_traced(&t, all);

@@ -74,12 +74,13 @@ typedef struct contender {
      * be. 0: no more than the bound. */
     double bound_factor;
     /* Optional, for one that rounds its operands to fewer bits, and leaves small whole numbers as they are:
-     * how far a product may be off by that with these settings, in units u of fp32's rounding; R, say. The
+     * how far a product may be off by that with the settings of an instance, in units u of fp32's rounding; R,
+     * say. What operation.nested names adds its own, so that who leaves its work to others says nothing. The
      * bound of n products (operation.products) then grows by R / sqrt(n) times itself, or by R / 6 if n is
      * smaller than 36: see harness/verify.c. */
     double (*product_rounding)(const int *tuning);
     /* Optional, for one that adds to global memory with fp32 atomics, which take subnormals for zero (PTX, atom.add):
-     * whether it does with these settings. Each addition then may lose a number below 2^-126, and a second one where
+     * whether it does with the settings of an instance, or who it leaves its work to. Each addition then may lose a number below 2^-126, and a second one where
      * the sum is that small. */
     bool (*flushes_subnormals)(const int *tuning);
     /* Optional. Why it cannot take this problem, in half a sentence; NULL: it can. */

@@ -47,11 +47,6 @@ static cudaError_t prepare(spmm_plan *plan, enum order order, int width, int pan
     return error;
 }
 
-static double as_lab_21(const int *tuning)
-{
-    return spmm_find("row_fragments", PRECISION_FP32)->base.product_rounding(tuning);
-}
-
 #define CONTENDER(kind, call, order, width, panel, split)                                    \
     static cudaError_t prepare_##kind##_##width##_##panel(spmm_plan *plan)                   \
     {                                                                                        \
@@ -63,7 +58,6 @@ static double as_lab_21(const int *tuning)
                  .name = #kind " row fragments, panels of " #panel " by " #width ", " #split \
                                " blocks",                                                    \
                  .precision = PRECISION_##kind,                                              \
-                 .product_rounding = PRECISION_##kind == PRECISION_FP32 ? as_lab_21 : NULL,  \
                  .min_compute_capability = 80},                                              \
         .prepare = prepare_##kind##_##width##_##panel,                                       \
         .call = spmm_nested_##call,                                                          \

@@ -13,24 +13,11 @@
                                                  RESIDUAL, ORDER, ATOMICS, HOST};                \
         return spmm_nest(plan, spmm_find("block_row_partition", PRECISION_FP32), tuning, NULL);  \
     }                                                                                            \
-    static double rounding_##name_(const int *tuning)                                            \
-    {                                                                                            \
-        (void)tuning;                                                                            \
-        static const int own[MAX_TUNABLES] = {PRODUCT, WIDTH, DEPTH, STAGED, LONGEST};           \
-        return spmm_find("block_row_partition", PRECISION_FP32)->base.product_rounding(own);     \
-    }                                                                                            \
-    static bool flushes_##name_(const int *tuning)                                               \
-    {                                                                                            \
-        (void)tuning;                                                                            \
-        return ATOMICS;                                                                          \
-    }                                                                                            \
     static spmm_contender windows_##name_ = {                                                    \
         .base = {.lab = 122,                                                                     \
                  .after = 22,                                                                    \
                  .name = "row windows, " #name_,                                                 \
-                 .min_compute_capability = 80,                                                   \
-                 .product_rounding = rounding_##name_,                                           \
-                 .flushes_subnormals = flushes_##name_},                                         \
+                 .min_compute_capability = 80},                                                  \
         .prepare = prepare_##name_,                                                              \
         .run = spmm_nested_run,                                                                  \
         .update_values = spmm_nested_update_values,                                              \

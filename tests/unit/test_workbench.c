@@ -81,10 +81,25 @@ static enum fault fault;
 static int calls, prepared, released, updated;
 static int seen_tuning[MAX_TUNABLES], narrowed_to;
 
+/* Who does the work of a subject that leaves it to others: what it rounds is its first setting, and whether it flushes its
+ * second. */
+static double by_first_setting(const int *tuning)
+{
+    return tuning[0];
+}
+static bool by_second_setting(const int *tuning)
+{
+    return tuning[1];
+}
+static spmm_contender helper = {.base = {.operation = &spmm_operation, .lab = 2, .name = "helper"}};
+static spmm_plan helpers_plan = {.contender = &helper};
+static bool leaves_its_work;
+
 static cudaError_t prepare(spmm_plan *plan)
 {
     prepared++;
     plan->state = plan;
+    plan->nested = leaves_its_work ? &helpers_plan : NULL;
     memcpy(seen_tuning, plan->tuning, sizeof seen_tuning);
     if (narrowed_to) plan->tuning[1] = narrowed_to;
     if (fault == FAILS_TO_PREPARE) return cudaErrorInvalidValue;
@@ -478,6 +493,48 @@ static void rounding_contender_has_a_wider_bound(void **state)
     workbench_destroy(&w);
 }
 
+/* Evaluates the subject, and holds what it may be off against the numbers given; returns its error's share of the bound. */
+static double worst_with(workbench *w, const int *tuning, double rounding, bool flushes)
+{
+    const outcome out = evaluate_tuned(w, NONE, tuning);
+    assert_outcome(&out, STATUS_OK, "");
+    assert_true(w->reference.product_rounding == rounding);
+    assert_int_equal(w->reference.flushes_subnormals, flushes);
+    return out.comparison.worst;
+}
+
+/* Who leaves its work to another has that one's bound, and no wider one if that one is exact. */
+static void work_left_to_others_has_their_bound(void **state)
+{
+    (void)state;
+    workbench w;
+    create_bench(&w, &CHECK);
+    give_tunables();
+    const double exact = worst_with(&w, TUNING, 0, false);
+    leaves_its_work = true;
+    assert_true(worst_with(&w, TUNING, 0, false) == exact);
+    helper.base.product_rounding = by_first_setting;
+    helper.base.flushes_subnormals = by_second_setting;
+    helpers_plan.tuning[0] = 32;
+    assert_true(worst_with(&w, TUNING, 32, false) < exact / 2);
+    helpers_plan.tuning[1] = 1;
+    worst_with(&w, TUNING, 32, true);
+    subject.base.product_rounding = by_first_setting; /* what it rounds itself comes on top */
+    worst_with(&w, TUNING, 32 + 4, true);
+    leaves_its_work = false;
+    worst_with(&w, TUNING, 4, false);
+    subject.base.product_rounding = NULL;
+    subject.base.flushes_subnormals = by_second_setting; /* of the settings that prepare chose */
+    worst_with(&w, (int[MAX_TUNABLES]){4, 0}, 0, false);
+    narrowed_to = 1;
+    worst_with(&w, (int[MAX_TUNABLES]){4, 0}, 0, true);
+    narrowed_to = 0;
+    subject.base.flushes_subnormals = NULL;
+    assert_true(worst_with(&w, TUNING, 0, false) == exact);
+    take_tunables();
+    workbench_destroy(&w);
+}
+
 /* Sums that are rounded on the way are no longer exact, and need not be. */
 static void rounding_contender_need_not_be_exact(void **state)
 {
@@ -572,6 +629,7 @@ int main(void)
         cmocka_unit_test(errors_name_their_place),
         cmocka_unit_test(newer_device_needed),
         cmocka_unit_test(rounding_contender_has_a_wider_bound),
+        cmocka_unit_test(work_left_to_others_has_their_bound),
         cmocka_unit_test(rounding_contender_need_not_be_exact),
         cmocka_unit_test(unsuited_problem_is_skipped),
         cmocka_unit_test(too_little_device_memory),
