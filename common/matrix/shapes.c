@@ -169,6 +169,25 @@ enum status make_few_blocks(csr_matrix *A, error_text *error)
     return make(A, 13, 21, mixed, odd_column, error);
 }
 
+static int64_t uneven(int64_t row)
+{
+    (void)row;
+    return 4 + 11;
+}
+
+static int32_t uneven_column(int64_t row, int64_t k, int64_t cols)
+{
+    (void)cols;
+    return (int32_t)(k < 4 ? k : 4 * (k - 3) + (row + k) % 4);
+}
+
+enum status make_uneven_blocks(csr_matrix *A, error_text *error)
+{
+    const enum status status = make(A, 13, 48, uneven, uneven_column, error);
+    if (status == STATUS_OK) A->block = 64;
+    return status;
+}
+
 typedef float value_fn(int64_t k);
 
 /* 50 rows of 9 nonzeros with values of their own. */

@@ -35,6 +35,9 @@ enum status make_neighbours(csr_matrix *A, error_text *error);
 /* One of 13 x 21, as the layout of a few blocks: lists of up to ten of them, some empty. */
 enum status make_few_blocks(csr_matrix *A, error_text *error);
 
+/* One of 13 x 48, as a layout of blocks of 64: four columns of all blocks, then one block a row and four columns. */
+enum status make_uneven_blocks(csr_matrix *A, error_text *error);
+
 /* One of 50 x 60 with values of its own, some of them zeros and subnormals. */
 enum status make_explicit_zeros(csr_matrix *A, error_text *error);
 

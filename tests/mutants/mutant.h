@@ -15,7 +15,7 @@
  * neighbouring columns are used, which the matrix of the others has not, so on another one;
  * SHOWS_ON_LONG_ROWS: in sums of thousands, likewise; SHOWS_ON_VALUES: where nonzeros have values, of
  * which SDDMM needs none. ON_FEW_BLOCKS is added to one of the first two where a few blocks are
- * enough. Lab numbers, to tell mutants from labs. `after` is the number of the combination of knobs
+ * enough, ON_UNEVEN_BLOCKS where some lists must have many blocks a step and most have one. Lab numbers, to tell mutants from labs. `after` is the number of the combination of knobs
  * that a mutant is tried with, where its operation has any (problem_turn_knobs). */
 enum {
     SHOWS_ALWAYS = 100,
@@ -23,7 +23,8 @@ enum {
     SHOWS_ON_NEIGHBOURS = 300,
     SHOWS_ON_LONG_ROWS = 400,
     SHOWS_ON_VALUES = 500,
-    ON_FEW_BLOCKS = 1000
+    ON_FEW_BLOCKS = 1000,
+    ON_UNEVEN_BLOCKS = 2000
 };
 
 /* Registers the kernel that run<bug> launches, of those that show always and prepare nothing. */

@@ -38,12 +38,13 @@ static const struct {
                 {make_neighbours, SHOWS_ON_NEIGHBOURS},
                 {make_long_rows, SHOWS_ON_LONG_ROWS},
                 {make_explicit_zeros, SHOWS_ON_VALUES},
-                {make_few_blocks, ON_FEW_BLOCKS}};
+                {make_few_blocks, ON_FEW_BLOCKS},
+                {make_uneven_blocks, ON_UNEVEN_BLOCKS}};
 enum { NUM_MATRICES = sizeof MATRICES / sizeof MATRICES[0] };
 
 static bool is_tried_on(const contender *c, int matrix)
 {
-    const int place = c->lab < ON_FEW_BLOCKS ? c->lab : ON_FEW_BLOCKS;
+    const int place = c->lab < ON_FEW_BLOCKS ? c->lab : c->lab / ON_FEW_BLOCKS * ON_FEW_BLOCKS;
     for (int m = 1; m < NUM_MATRICES; m++)
         if (place == MATRICES[m].shows_on) return m == matrix;
     return matrix == 0;
