@@ -482,7 +482,7 @@ static cudaError_t head(decoder *d)
 {
     const llm_shape *m = d->settings.shape;
     return dense_product(d->blas, d->d_embedding, shape_padded(m), m->hidden, columns(&d->settings),
-                         &d->normed, d->d_logits, 1, CUDA_R_32F);
+                         &d->normed, d->d_logits, 1, CUDA_R_32F, d->settings.most_products);
 }
 
 static enum status layer(walk *k, int l)

@@ -21,9 +21,10 @@ typedef struct decoder_settings {
     int sequences, tokens; /* of a pass: see kernels.h */
     int capacity, prompt;  /* positions of the cache; known tokens of each sequence */
     uint64_t seed;
-    bool by_column; /* a column's features side by side; dense products only */
-    bool early;     /* kernels start before the one before them has ended */
-    bool fused;     /* products apply bias and ReLU where they store, if they can */
+    bool by_column;    /* a column's features side by side; dense products only */
+    bool early;        /* kernels start before the one before them has ended */
+    bool fused;        /* products apply bias and ReLU where they store, if they can */
+    int most_products; /* of a logit's sum at once: longer ones have parts. 0: the rule (product.h) */
 } decoder_settings;
 
 /* Parts of a step. A layer has those from NORM to DOWN, of which NORM comes twice, and once more before the head. */

@@ -141,15 +141,18 @@ static cudaError_t add_product(cublasHandle_t blas, const __half *W, int rows, i
     return cudaSuccess;
 }
 
-/* Adds up long sums in parts where y is in fp32: no rounding hides what a tensor core cuts of them. Labs 9, 23 and 24 do the same
- * (device/split_sums.cuh). */
+int dense_part(int cols, int most)
+{
+    const int EVEN = 8, parts = (cols - 1) / (most ? most : (int)MOST_PRODUCTS) + 1;
+    return ((cols - 1) / parts / EVEN + 1) * EVEN;
+}
+
 cudaError_t dense_product(cublasHandle_t blas, const void *W, int rows, int cols, int columns,
-                          const strided *x, void *y, size_t y_feature, cudaDataType y_type)
+                          const strided *x, void *y, size_t y_feature, cudaDataType y_type,
+                          int most)
 {
     static const float zero = 0, one = 1;
-    const int EVEN = 8; /* cuBLAS wants multiples of 16 bytes */
-    const int parts = y_type == CUDA_R_32F ? (cols - 1) / (int)MOST_PRODUCTS + 1 : 1;
-    const int part = ((cols - 1) / parts / EVEN + 1) * EVEN;
+    const int part = dense_part(cols, most);
     for (int from = 0; from < cols; from += part)
         CUDA_TRY(add_product(blas, (const __half *)W + from, rows, cols,
                              std::min(part, cols - from), columns,
@@ -163,7 +166,7 @@ cudaError_t product_run(const product *p, cublasHandle_t blas, int columns, cons
 {
     if (p->kind != KERNEL_DENSE) return spmm_run(&p->plan, x->data, y->data, stream);
     return dense_product(blas, p->d_dense, p->weights.rows, p->weights.cols, columns, x, y->data,
-                         y->feature, CUDA_R_16F);
+                         y->feature, CUDA_R_16F, p->weights.cols);
 }
 
 /* ---- counting ---------------------------------------------------------------------------------- */

@@ -59,9 +59,15 @@ bool product_finishes(const product *p);
 cudaError_t product_run(const product *p, cublasHandle_t blas, int columns, const strided *x,
                         strided *y, cudaStream_t stream);
 
-/* y = W x of dense weights, row-major rows x cols in fp16; y in fp16 or fp32. */
+/* y = W x of dense weights, row-major rows x cols in fp16; y in fp16 or fp32. Sums of more than `most` products are added up in
+ * parts, rounded to y's precision in between. In fp32 no rounding hides what a tensor core cuts of a long sum: 0 is the
+ * most that labs 9, 23 and 24 allow themselves (device/split_sums.cuh). */
 cudaError_t dense_product(cublasHandle_t blas, const void *W, int rows, int cols, int columns,
-                          const strided *x, void *y, size_t y_feature, cudaDataType y_type);
+                          const strided *x, void *y, size_t y_feature, cudaDataType y_type,
+                          int most);
+
+/* The columns of W in a part: as many in each, and a multiple of 8, for cuBLAS wants 16 bytes. most: as above. */
+int dense_part(int cols, int most);
 
 /* ---- counting, before anything is made -------------------------------------------------------- */
 

@@ -199,10 +199,10 @@ static void test_argmax(void)
 typedef void fault(decoder *d);
 
 /* A decoder with a fault must fail in that part, and not before; without one it is right. */
-static void test_check(const char *what, enum kernel_kind kind, int tokens, fault *make,
-                       enum part part)
+static void test_settings(const char *what, const decoder_settings *settings, fault *make,
+                          enum part part)
 {
-    const decoder_settings s = settings(kind, 3, tokens);
+    const decoder_settings s = *settings;
     decoder d;
     verdict v = {{0}};
     error_text error = {""};
@@ -212,12 +212,19 @@ static void test_check(const char *what, enum kernel_kind kind, int tokens, faul
         return;
     }
     if (make) make(&d);
-    status = check_decoder(&d, 4 / tokens, NULL, &v, &error);
+    status = check_decoder(&d, 4 / s.tokens, NULL, &v, &error);
     bool right = make ? status == STATUS_WRONG : status == STATUS_OK;
     for (int i = 0; i < NUM_PARTS; i++)
         right = right && (make && i == (int)part ? v.worst[i] > 1 : !(v.worst[i] > 1));
     tap_ok(right, "%s: %s", what, status == STATUS_OK ? "right" : error.text);
     decoder_destroy(&d);
+}
+
+static void test_check(const char *what, enum kernel_kind kind, int tokens, fault *make,
+                       enum part part)
+{
+    const decoder_settings s = settings(kind, 3, tokens);
+    test_settings(what, &s, make, part);
 }
 
 /* Adds `by` to number i of an array in fp16. */
@@ -261,6 +268,26 @@ static void wrong_bias_of_out(decoder *d)
 {
     change(parameters(d, 0, OUT_BIAS), 7, 0.05f);
 }
+/* Logits whose sums are added up in parts: a dropped part is a wrong head. Of 384 products the last of five parts has fewer. */
+static void test_parts(void)
+{
+    static const struct {
+        int most, part, parts;
+    } CASES[] = {{384, 384, 1}, {383, 192, 2}, {200, 192, 2}, {130, 128, 3}, {80, 80, 5}};
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        char what[64];
+        decoder_settings s = settings(KERNEL_DENSE, 3, 1);
+        s.most_products = CASES[i].most;
+        tap_ok(dense_part(SMALL.hidden, s.most_products) == CASES[i].part,
+               "at most %d products: parts of %d", s.most_products, CASES[i].part);
+        snprintf(what, sizeof what, "logits in %d parts", CASES[i].parts);
+        test_settings(what, &s, NULL, NUM_PARTS);
+    }
+    tap_ok(dense_part(5120, 0) == 5120 && dense_part(7168, 0) == 3584 &&
+               dense_part(9216, 0) == 4608,
+           "the rule: logits of 30B and 66B have two parts, those of 13B one");
+}
+
 /* ---- agreement --------------------------------------------------------------------------------- */
 
 static void test_agreement(void)
@@ -308,6 +335,7 @@ int main(void)
     test_check("a wrong weight", KERNEL_DENSE, 1, wrong_weight, PART_OUT);
     test_check("a wrong bias of k", KERNEL_DENSE, 1, wrong_bias_of_k, PART_ATTENTION);
     test_check("a wrong bias behind attention", KERNEL_DENSE, 1, wrong_bias_of_out, PART_NORM);
+    test_parts();
     test_agreement();
     return tap_done();
 }
