@@ -3,7 +3,7 @@
  *
  * Idea      C = A^T B is the plain product of A's transpose. Training changes A's values in each step, and its pattern
  *           hardly ever. So prepare sorts the nonzeros by column once and keeps where each one came from; a run moves
- *           values alone: it gathers them, scatters them, sorts them in shared memory, or the product looks each one up.
+ *           values alone: it gathers them, scatters them, or the product looks each one up.
  * Changed   No kernel for the product: it is the SpMM of the least estimate. Where that has a format with a copy of the
  *           values, they move straight into it.
  * Run       make lab40 && ./lab40 arxiv 32       ./lab40 weights:rows=8192,cols=2048,sparsity=0.9 128 --set WAY=through
@@ -11,23 +11,20 @@
  * Paper     T. Gale, M. Zaharia, C. Young, E. Elsen: Sparse GPU Kernels for Deep Learning, SC 2020.
  */
 #include "device/cuda_try.h"
-#include "device/dynamic_shared.cuh"
-#include "device/facts.h"
 #include "device/parallel_for.cuh"
 #include "device/weighted_sum.cuh"
 #include "formats/transposed_pattern.h"
-#include "formats/value_tiles.h"
 #include "models/choice.h"
 #include "ops/spmm.h"
 #include "ops/transposed_spmm.h"
 
 #include <stdlib.h>
 
-enum { TUNE_WAY, TUNE_KERNEL, TUNE_TILE };
+enum { TUNE_WAY, TUNE_KERNEL };
 
 /* WAY: how a value comes to its place in the transpose. */
-enum { WAY_BY_RULE, GATHER, SCATTER, THROUGH, TILES };
-static const char *const WAYS[] = {"rule", "gather", "scatter", "through", "tiles"};
+enum { GATHER, SCATTER, THROUGH };
+static const char *const WAYS[] = {"gather", "scatter", "through"};
 
 /* KERNEL: 0 is the rule's choice, weighted_sum the kernel of device/weighted_sum.cuh. The others are contenders by name:
  * the first four read values where they are, the rest have a copy. */
@@ -36,7 +33,7 @@ static const char *const KERNELS[] = {"rule",          "weighted_sum",     "spli
                                       "column_blocks", "overlapped_blocks"};
 enum { KERNEL_BY_RULE, OWN_KERNEL };
 
-constexpr int BLOCK = 256, TILE_BLOCK = 512;
+constexpr int BLOCK = 256;
 
 /* Parts of a plan. */
 struct transposition {
@@ -46,7 +43,6 @@ struct transposition {
     float *d_copies;   /* its copy of the values, if it has one; borrowed */
     int *d_slot;       /* ... and which of those each nonzero of the transpose has */
     int *d_to;         /* of scatter: where each value of A goes */
-    value_tiles tiles; /* of tiles */
 };
 
 /* ---- kernels ------------------------------------------------------------------------------------- */
@@ -76,29 +72,6 @@ static __global__ void __launch_bounds__(BLOCK)
     /* END STUDENT */
 }
 
-/* Takes a tile of A's values into shared memory as they lie, and writes it in the order of the places: to[d_to[i]] = the
- * tile's value number d_at[i]. Neighbours read side by side, and write so as far as the tile's columns have several. */
-template <class T>
-static __global__ void __launch_bounds__(TILE_BLOCK)
-    transposed_tiles_kernel(int nnz, const __grid_constant__ value_tiles tiles,
-                            const T *__restrict__ values, T *__restrict__ to)
-{
-    extern __shared__ __align__(256) unsigned char shared[];
-    T *const tile = (T *)shared;
-    const int first = blockIdx.x * tiles.length, count = min(tiles.length, nnz - first);
-    /* BEGIN STUDENT: bring the values first .. first + count - 1 to their places, by way of `tile` */
-    const int *const place = tiles.d_to + first;
-    const uint16_t *const at = tiles.d_at + first;
-#pragma unroll 8
-    for (int k = threadIdx.x; k < count; k += TILE_BLOCK)
-        tile[k] = values[first + k];
-    __syncthreads();
-#pragma unroll 8
-    for (int k = threadIdx.x; k < count; k += TILE_BLOCK)
-        to[place[k]] = tile[at[k]];
-    /* END STUDENT */
-}
-
 /* Values in the order of the transpose, looked up when the product needs them. */
 template <class T> struct values_through {
     const int *__restrict__ place;
@@ -124,15 +97,6 @@ static enum precision precision_of(const transposed_spmm_plan *plan)
 static size_t values_bytes(const transposed_spmm_plan *plan)
 {
     return (size_t)plan->A.nnz * precision_format(precision_of(plan))->bytes;
-}
-
-/* A tile's columns must have several of its values, or nothing is gained by the order; and tiles must fill the device. */
-static int way_by_rule(const transposed_spmm_plan *plan)
-{
-    const double LEAST_OF_A_COLUMN = 2;
-    const double tile = plan->tuning[TUNE_TILE];
-    const bool alike = tile >= LEAST_OF_A_COLUMN * plan->A.cols;
-    return alike && plan->A.nnz >= tile * device_facts_get()->sms ? TILES : GATHER;
 }
 
 /* Nests a plan of c, with the slots of its copy of the values if it has one. */
@@ -185,10 +149,8 @@ struct compose_places {
 };
 
 /* Makes of the places in the transpose, and of its slots in the format, what the WAY needs. */
-template <class T>
 static cudaError_t prepare_move(const transposed_spmm_plan *plan, transposition *t)
 {
-    const int way = plan->tuning[TUNE_WAY], tile = plan->tuning[TUNE_TILE];
     const size_t bytes = (size_t)plan->A.nnz * sizeof(int) + 16;
     if (!t->d_copies) {
         cudaFree(t->d_slot);
@@ -197,16 +159,11 @@ static cudaError_t prepare_move(const transposed_spmm_plan *plan, transposition 
         cudaFree(t->d_values);
         t->d_values = NULL;
     }
-    if (way != SCATTER && way != TILES) return cudaSuccess;
+    if (plan->tuning[TUNE_WAY] != SCATTER) return cudaSuccess;
     CUDA_TRY(cudaMalloc(&t->d_to, bytes));
     CUDA_TRY(device_parallel_for(plan->A.nnz,
                                  compose_places{t->pattern->d_place, t->d_slot, t->d_to}, 0));
-    CUDA_TRY(cudaDeviceSynchronize());
-    if (way == SCATTER) return cudaSuccess;
-    CUDA_TRY(value_tiles_build(t->d_to, plan->A.nnz, tile, &t->tiles));
-    cudaFree(t->d_to);
-    t->d_to = NULL;
-    return allow_all_shared((const void *)transposed_tiles_kernel<T>);
+    return cudaDeviceSynchronize();
 }
 
 static void release(transposed_spmm_plan *plan)
@@ -214,7 +171,6 @@ static void release(transposed_spmm_plan *plan)
     transposition *t = (transposition *)plan->state;
     if (!t) return;
     spmm_nested_release(&t->product);
-    value_tiles_free(&t->tiles);
     cudaFree(t->d_to);
     cudaFree(t->d_slot);
     cudaFree(t->d_values);
@@ -223,30 +179,26 @@ static void release(transposed_spmm_plan *plan)
     plan->state = NULL;
 }
 
-template <class T> static cudaError_t fill(transposed_spmm_plan *plan, transposition *t)
+static cudaError_t fill(transposed_spmm_plan *plan, transposition *t)
 {
-    int &way = plan->tuning[TUNE_WAY];
     const size_t room = values_bytes(plan) + 16;
-    if (way == WAY_BY_RULE) way = way_by_rule(plan);
-    if (plan->tuning[TUNE_TILE] * sizeof(T) > (size_t)device_facts_get()->block_shared_bytes)
-        return cudaErrorNotSupported;
     CUDA_TRY(transposed_pattern_build(&plan->A, &t->pattern));
     CUDA_TRY(transposed_pattern_describe(t->pattern));
-    if (way != THROUGH) {
+    if (plan->tuning[TUNE_WAY] != THROUGH) {
         CUDA_TRY(cudaMalloc(&t->d_values, room));
         CUDA_TRY(cudaMemset(t->d_values, 0, room)); /* a copy is made of it, before the first run */
         CUDA_TRY(cudaMalloc(&t->d_slot, (size_t)plan->A.nnz * sizeof(int) + 16));
     }
     CUDA_TRY(nest_product(plan, t));
-    return prepare_move<T>(plan, t);
+    return prepare_move(plan, t);
 }
 
-template <class T> static cudaError_t prepare(transposed_spmm_plan *plan)
+static cudaError_t prepare(transposed_spmm_plan *plan)
 {
     transposition *t = (transposition *)calloc(1, sizeof *t);
     plan->state = t;
     if (!t) return cudaErrorMemoryAllocation;
-    const cudaError_t error = fill<T>(plan, t);
+    const cudaError_t error = fill(plan, t);
     if (error != cudaSuccess) release(plan);
     return error;
 }
@@ -267,10 +219,7 @@ static cudaError_t move_values(const transposed_spmm_plan *plan, cudaStream_t st
     T *to = (T *)(t->d_copies ? t->d_copies : t->d_values);
     if (plan->tuning[TUNE_WAY] == THROUGH) return cudaErrorNotSupported; /* they stay */
     if (nnz == 0) return cudaSuccess;
-    if (t->tiles.count)
-        transposed_tiles_kernel<<<t->tiles.count, TILE_BLOCK, t->tiles.length * sizeof(T),
-                                  stream>>>(nnz, t->tiles, values, to);
-    else if (t->d_to)
+    if (t->d_to)
         transposed_scatter_kernel<<<blocks, BLOCK, 0, stream>>>(nnz, t->d_to, values, to);
     else
         transposed_gather_kernel<<<blocks, BLOCK, 0, stream>>>(nnz, t->pattern->d_place, t->d_slot,
@@ -303,8 +252,8 @@ static size_t format_bytes(const transposed_spmm_plan *plan)
     return plan->A.nnz * 2 * sizeof(int) + values_bytes(plan);
 }
 
-/* The pattern, with its places; the values, or their slots; the places of scatter or tiles; and what the nested plan stores
- * in A's place. */
+/* The pattern, with its places; the values, or their slots; the places of scatter; and what the nested plan stores in A's
+ * place. */
 static size_t workspace_bytes(const transposed_spmm_plan *plan)
 {
     const transposition *t = (const transposition *)plan->state;
@@ -313,7 +262,6 @@ static size_t workspace_bytes(const transposed_spmm_plan *plan)
     const size_t format =
         inner && inner->contender->format_bytes ? inner->contender->format_bytes(inner) : 0;
     return transposed_pattern_bytes(t->pattern, false) + ints * nnz * sizeof(int) +
-           (t->tiles.count ? nnz * (sizeof(int) + sizeof(uint16_t)) : 0) +
            (t->d_values ? values_bytes(plan) : 0) + format;
 }
 
@@ -327,32 +275,30 @@ static const contender *nested(const transposed_spmm_plan *plan, int depth, cons
     return &inner->contender->base;
 }
 
-#define TRANSPOSED(title, kind, number, kernels)                                                \
-    static transposed_spmm_contender title = {                                                  \
-        .base =                                                                                 \
-            {.lab = 40,                                                                         \
-             .name = #title,                                                                    \
-             .summary = "the pattern transposed once, its values in every run",                 \
-             .precision = kind,                                                                 \
-             .tunables = {{.name = "WAY",                                                       \
-                           .meaning = "how a value comes to its place in the transpose",        \
-                           .values = {WAY_BY_RULE, GATHER, SCATTER, THROUGH, TILES},            \
-                           .num_values = 5,                                                     \
-                           .names = WAYS},                                                      \
-                          {.name = "KERNEL",                                                    \
-                           .meaning = "the rule's choice, weighted_sum, or an SpMM",            \
-                           .values = {KERNEL_BY_RULE, OWN_KERNEL, 2, 3, 4, 5, 6, 7, 8, 9},      \
-                           .num_values = kernels,                                               \
-                           .names = KERNELS},                                                   \
-                          {"TILE", "values of a tile", {24576, 12288, 6144, 1536}, 4, 24576}}}, \
-        .prepare = prepare<number>,                                                             \
-        .run = run<number>,                                                                     \
-        .move_values = move_values<number>,                                                     \
-        .format_bytes = format_bytes,                                                           \
-        .workspace_bytes = workspace_bytes,                                                     \
-        .nested = nested,                                                                       \
-        .release = release,                                                                     \
-    };                                                                                          \
+#define TRANSPOSED(title, kind, number, kernels)                                               \
+    static transposed_spmm_contender title = {                                                 \
+        .base = {.lab = 40,                                                                    \
+                 .name = #title,                                                               \
+                 .summary = "the pattern transposed once, its values in every run",            \
+                 .precision = kind,                                                            \
+                 .tunables = {{.name = "WAY",                                                  \
+                               .meaning = "how a value comes to its place in the transpose",   \
+                               .values = {GATHER, SCATTER, THROUGH},                           \
+                               .num_values = 3,                                                \
+                               .names = WAYS},                                                 \
+                              {.name = "KERNEL",                                               \
+                               .meaning = "the rule's choice, weighted_sum, or an SpMM",       \
+                               .values = {KERNEL_BY_RULE, OWN_KERNEL, 2, 3, 4, 5, 6, 7, 8, 9}, \
+                               .num_values = kernels,                                          \
+                               .names = KERNELS}}},                                            \
+        .prepare = prepare,                                                                    \
+        .run = run<number>,                                                                    \
+        .move_values = move_values<number>,                                                    \
+        .format_bytes = format_bytes,                                                          \
+        .workspace_bytes = workspace_bytes,                                                    \
+        .nested = nested,                                                                      \
+        .release = release,                                                                    \
+    };                                                                                         \
     TRANSPOSED_SPMM_REGISTER(title)
 
 TRANSPOSED(transposed_spmm, PRECISION_FP32, float, 10)

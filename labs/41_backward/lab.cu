@@ -27,7 +27,7 @@ enum { TUNE_WAY, TUNE_SPMM, TUNE_SDDMM };
 
 /* WAY: lab 40's, where the layer keeps W by rows alone. SPMM and SDDMM: 0 is the rule's choice. weighted_sum is the kernel
  * of device/weighted_sum.cuh, and the others are those of models/in_place.h, in its order. */
-static const char *const WAYS[] = {"rule", "gather", "scatter", "through", "tiles"};
+static const char *const WAYS[] = {"gather", "scatter", "through"};
 static const char *const SPMMS[] = {"rule", "weighted_sum", "split_rows",
                                     "roma", "subwarp",      "row_swizzle"};
 static const char *const SDDMMS[] = {"rule", "sddmm", "sddmm_balanced", "sddmm_tiles",
@@ -351,8 +351,8 @@ static const contender *nested(const sparse_layer_plan *plan, int depth, const i
                  .precision = kind,                                                            \
                  .tunables = {{.name = "WAY",                                                  \
                                .meaning = "how a weight comes to its place in the transpose",  \
-                               .values = {0, 1, 2, 3, 4},                                      \
-                               .num_values = 5,                                                \
+                               .values = {0, 1, 2},                                            \
+                               .num_values = 3,                                                \
                                .names = WAYS},                                                 \
                               {.name = "SPMM",                                                 \
                                .meaning = "the rule's choice, weighted_sum, or an SpMM",       \

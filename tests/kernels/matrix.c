@@ -491,12 +491,12 @@ static const struct {
     {"fused_attention", {8, 1, 8, 64, 256, 0, 1}, "one huge row"}, /* segments; */
     {"fused_attention", {8, 1, 8, 64, 256, 1, 4}, "one huge row"}, /* a panel */
     {"fused_attention_backward", {1, 8, 64, 256, 0}, "one huge row"},
-    {"sparse_softmax", {2, 32}, "one huge row"},     /* a block merges its warps */
-    {"attention", {0, 1}, "one huge row"},           /* a row of all groups of a block */
-    {"transposed_spmm", {1, 1, 1536}, "one column"}, /* of a column; */
-    {"transposed_spmm", {1, 2, 1536}, "one column"}, /* lab 5 splits it; */
-    {"transposed_spmm", {4, 6, 1536}, "one column"}, /* several tiles of it go to a format */
-    {"block_lut", {0, 1}, "everything at once"},     /* outputs of several segments */
+    {"sparse_softmax", {2, 32}, "one huge row"}, /* a block merges its warps */
+    {"attention", {0, 1}, "one huge row"},       /* a row of all groups of a block */
+    {"transposed_spmm", {0, 1}, "one column"},   /* of a column; */
+    {"transposed_spmm", {0, 2}, "one column"},   /* lab 5 splits it; */
+    {"transposed_spmm", {0, 6}, "one column"},   /* it goes to a format */
+    {"block_lut", {0, 1}, "everything at once"}, /* outputs of several segments */
     {"block_tensor_core", {64, 4}, "everything at once"},
     {"gradients_tensor_core", {4, 0}, "everything at once"}, /* four pieces of each square */
     {"gradients_tensor_core", {4, 1}, "everything at once"}, /* by warpgroups */

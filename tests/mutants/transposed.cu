@@ -21,11 +21,10 @@ enum bug {
     SUMS_ADDED_TO_C,
     LAST_OF_COLUMN_LOST,
     VALUES_IN_HALF,
-    TILE_TAKEN_FOR_THE_FIRST,
     SLOTS_OF_NEIGHBOURS_SWAPPED,
 };
 
-constexpr int BLOCK = 128, TILE = 64;
+constexpr int BLOCK = 128;
 
 /* plan->state: the pattern, its values, and for one mutant places of its own. */
 struct kept {
@@ -45,7 +44,6 @@ static __global__ void move_kernel(device_csr A, device_csr T, const int *place,
     if (follows) from = place[i - 1]; /* of the same row and column */
     const bool scattered = BUG == SCATTERED_BY_GATHERS_PLACES;
     if (BUG == PERMUTATION_LEFT_OUT || scattered) from = i;
-    if (BUG == TILE_TAKEN_FOR_THE_FIRST) from %= TILE;
     int slot = scattered ? place[i] : i;
     if (BUG == SLOTS_OF_NEIGHBOURS_SWAPPED && (i | 1) < T.nnz) slot = i ^ 1;
     to[slot] = A.d_values[from];
@@ -126,5 +124,4 @@ TRANSPOSED_MUTANT(ROWS_TAKEN_FOR_COLUMNS, "never written")
 TRANSPOSED_MUTANT(SUMS_ADDED_TO_C, "does not zero the output")
 TRANSPOSED_MUTANT(LAST_OF_COLUMN_LOST, "wrong values")
 TRANSPOSED_MUTANT(VALUES_IN_HALF, "wrong values")
-TRANSPOSED_MUTANT(TILE_TAKEN_FOR_THE_FIRST, "wrong values")
 TRANSPOSED_MUTANT(SLOTS_OF_NEIGHBOURS_SWAPPED, "wrong values")
