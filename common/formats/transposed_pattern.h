@@ -19,7 +19,8 @@ typedef struct transposed_pattern {
     /* Row j has the rows of A that name column j, ascending; without values. T.host is NULL, and of T.stats only `max` is
      * there, before transposed_pattern_describe. */
     device_csr T;
-    int *d_place; /* of each nonzero of T: its place in A */
+    /* Says of each nonzero of T its place in A. Whoever owns the pattern may take it, and leave NULL. */
+    int *d_place;
     /* Place in T of each nonzero of A; NULL before transposed_pattern_invert. */
     int *d_place_in_T;
     csr_matrix host;

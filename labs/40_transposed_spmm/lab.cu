@@ -5,11 +5,12 @@
  *           hardly ever. So prepare sorts the nonzeros by column once and keeps where each one came from; a run moves
  *           values alone: it gathers them, scatters them, or the product looks each one up.
  * Changed   No kernel for the product: it is the SpMM of the least estimate. Where that has a format with a copy of the
- *           values, they move straight into it.
+ *           values, they move straight into it, and gather goes in the copy's order.
  * Run       make lab40 && ./lab40 arxiv 32       ./lab40 weights:rows=8192,cols=2048,sparsity=0.9 128 --set WAY=through
  * Watch     cuSPARSE sorts the matrix anew in each run (Csr2csc), or adds to C by atomics (opA = TRANSPOSE).
  * Paper     T. Gale, M. Zaharia, C. Young, E. Elsen: Sparse GPU Kernels for Deep Learning, SC 2020.
  */
+#include "device/argsort.h"
 #include "device/cuda_try.h"
 #include "device/parallel_for.cuh"
 #include "device/weighted_sum.cuh"
@@ -18,6 +19,7 @@
 #include "ops/spmm.h"
 #include "ops/transposed_spmm.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 
 enum { TUNE_WAY, TUNE_KERNEL };
@@ -41,14 +43,15 @@ struct transposition {
     void *d_values;    /* in the order of the transpose, new in each run; NULL: none are there */
     spmm_plan product; /* its nested plan makes it; NULL: device/weighted_sum.cuh does */
     float *d_copies;   /* its copy of the values, if it has one; borrowed */
-    int *d_slot;       /* ... and which of those each nonzero of the transpose has */
+    int *d_place;      /* of gather and through: which value of A comes first, second, ... */
+    int *d_slot;       /* of gather, with d_copies: where each of these goes, ascending */
     int *d_to;         /* of scatter: where each value of A goes */
 };
 
 /* ---- kernels ------------------------------------------------------------------------------------- */
 
 /* valT[i] = val[place[i]], a thread a nonzero of the transpose: neighbours write side by side, and read from anywhere.
- * slot: where valT[i] lies in a format; NULL: at i. */
+ * slot: where value i lies in a format, ascending; NULL: at i. */
 template <class T>
 static __global__ void __launch_bounds__(BLOCK)
     transposed_gather_kernel(int nnz, const int *__restrict__ place, const int *__restrict__ slot,
@@ -148,22 +151,50 @@ struct compose_places {
     __device__ void operator()(int64_t i) const { to[place[i]] = slot ? slot[i] : (int)i; }
 };
 
-/* Makes of the places in the transpose, and of its slots in the format, what the WAY needs. */
+struct find_slots {
+    const int *to, *place;
+    int *slot;
+
+    __device__ void operator()(int64_t i) const { slot[i] = to[place[i]]; }
+};
+
+/* Puts d_place and d_slot in the order of the slots: neighbours then write to the same sectors of the copy. They read from
+ * few rows of A, if the format has blocks of them. d_to: where each value of A goes. */
+static cudaError_t order_by_slot(transposition *t, int nnz)
+{
+    CUDA_TRY(device_argsort(t->d_to, INT32_MAX, t->d_place, nnz, 0));
+    CUDA_TRY(device_parallel_for(nnz, find_slots{t->d_to, t->d_place, t->d_slot}, 0));
+    return cudaDeviceSynchronize();
+}
+
+static void drop(int **d_array)
+{
+    cudaFree(*d_array);
+    *d_array = NULL;
+}
+
+/* Makes of the places in the transpose, and of its slots in the format, what the WAY needs, and drops the rest. */
 static cudaError_t prepare_move(const transposed_spmm_plan *plan, transposition *t)
 {
-    const size_t bytes = (size_t)plan->A.nnz * sizeof(int) + 16;
+    const bool scatters = plan->tuning[TUNE_WAY] == SCATTER;
+    const int nnz = plan->A.nnz;
     if (!t->d_copies) {
-        cudaFree(t->d_slot);
-        t->d_slot = NULL;
+        drop(&t->d_slot);
     } else { /* which has been filled */
         cudaFree(t->d_values);
         t->d_values = NULL;
     }
-    if (plan->tuning[TUNE_WAY] != SCATTER) return cudaSuccess;
-    CUDA_TRY(cudaMalloc(&t->d_to, bytes));
-    CUDA_TRY(device_parallel_for(plan->A.nnz,
-                                 compose_places{t->pattern->d_place, t->d_slot, t->d_to}, 0));
-    return cudaDeviceSynchronize();
+    if (!scatters && !t->d_slot) return cudaSuccess;
+    CUDA_TRY(cudaMalloc(&t->d_to, (size_t)nnz * sizeof(int) + 16));
+    CUDA_TRY(device_parallel_for(nnz, compose_places{t->d_place, t->d_slot, t->d_to}, 0));
+    CUDA_TRY(scatters ? cudaDeviceSynchronize() : order_by_slot(t, nnz));
+    if (scatters) {
+        drop(&t->d_place);
+        drop(&t->d_slot);
+    } else {
+        drop(&t->d_to);
+    }
+    return cudaSuccess;
 }
 
 static void release(transposed_spmm_plan *plan)
@@ -173,6 +204,7 @@ static void release(transposed_spmm_plan *plan)
     spmm_nested_release(&t->product);
     cudaFree(t->d_to);
     cudaFree(t->d_slot);
+    cudaFree(t->d_place);
     cudaFree(t->d_values);
     transposed_pattern_free(t->pattern);
     free(t);
@@ -183,6 +215,8 @@ static cudaError_t fill(transposed_spmm_plan *plan, transposition *t)
 {
     const size_t room = values_bytes(plan) + 16;
     CUDA_TRY(transposed_pattern_build(&plan->A, &t->pattern));
+    t->d_place = t->pattern->d_place;
+    t->pattern->d_place = NULL;
     CUDA_TRY(transposed_pattern_describe(t->pattern));
     if (plan->tuning[TUNE_WAY] != THROUGH) {
         CUDA_TRY(cudaMalloc(&t->d_values, room));
@@ -222,8 +256,8 @@ static cudaError_t move_values(const transposed_spmm_plan *plan, cudaStream_t st
     if (t->d_to)
         transposed_scatter_kernel<<<blocks, BLOCK, 0, stream>>>(nnz, t->d_to, values, to);
     else
-        transposed_gather_kernel<<<blocks, BLOCK, 0, stream>>>(nnz, t->pattern->d_place, t->d_slot,
-                                                               values, to);
+        transposed_gather_kernel<<<blocks, BLOCK, 0, stream>>>(nnz, t->d_place, t->d_slot, values,
+                                                               to);
     return cudaGetLastError();
 }
 
@@ -235,7 +269,7 @@ static cudaError_t run(const transposed_spmm_plan *plan, const void *B, void *C,
     const device_csr &P = t->pattern->T;
     const T *from = (const T *)B;
     if (plan->tuning[TUNE_WAY] == THROUGH) {
-        const values_through<T> values = {t->pattern->d_place, values_of<T>(plan->A)};
+        const values_through<T> values = {t->d_place, values_of<T>(plan->A)};
         return weighted_sum(P.rows, plan->N, P.d_row_ptr, P.d_col_idx, values, from, (T *)C,
                             stream);
     }
@@ -246,22 +280,28 @@ static cudaError_t run(const transposed_spmm_plan *plan, const void *B, void *C,
     return weighted_sum(P.rows, plan->N, P.d_row_ptr, P.d_col_idx, values, from, (T *)C, stream);
 }
 
-/* Row, place and value of each nonzero. */
-static size_t format_bytes(const transposed_spmm_plan *plan)
+/* Places, and slots where there are any: numbers of each nonzero. */
+static size_t numbers_bytes(const transposed_spmm_plan *plan)
 {
-    return plan->A.nnz * 2 * sizeof(int) + values_bytes(plan);
+    const transposition *t = (const transposition *)plan->state;
+    const size_t numbers = (t->d_place != NULL) + (t->d_slot != NULL) + (t->d_to != NULL);
+    return numbers * plan->A.nnz * sizeof(int);
 }
 
-/* The pattern, with its places; the values, or their slots; the places of scatter; and what the nested plan stores in A's
- * place. */
+/* Row, place, slot if it has one, and value of each nonzero. */
+static size_t format_bytes(const transposed_spmm_plan *plan)
+{
+    return plan->A.nnz * sizeof(int) + numbers_bytes(plan) + values_bytes(plan);
+}
+
+/* The pattern; places and slots; the values, where no format has them; and what the nested plan stores in A's place. */
 static size_t workspace_bytes(const transposed_spmm_plan *plan)
 {
     const transposition *t = (const transposition *)plan->state;
     const spmm_plan *inner = t->product.nested;
-    const size_t nnz = plan->A.nnz, ints = 1 + (t->d_slot != NULL) + (t->d_to != NULL);
     const size_t format =
         inner && inner->contender->format_bytes ? inner->contender->format_bytes(inner) : 0;
-    return transposed_pattern_bytes(t->pattern, false) + ints * nnz * sizeof(int) +
+    return transposed_pattern_bytes(t->pattern, false) + numbers_bytes(plan) +
            (t->d_values ? values_bytes(plan) : 0) + format;
 }
 
