@@ -29,15 +29,18 @@ static __device__ __forceinline__ bool add_parts(float *parts, unsigned *arrived
     for (int i = 0; i < COUNT; i++)
         store_vector(part_place<THREADS, COUNT>(parts, number(own), i), sum[i]);
     if (!comes_last(arrived, end - first)) return false;
+    /* Asks for all sums of a part before it adds one: else each load would wait for the one before. */
+    for (int part = first; part < end; part++) {
+        float x[COUNT][4];
 #pragma unroll
-    for (int i = 0; i < COUNT; i++)
-        for (int part = first; part < end; part++) {
-            float x[4];
-            load_vector_l2(x, part_place<THREADS, COUNT>(parts, number(part), i));
+        for (int i = 0; i < COUNT; i++)
+            load_vector_l2(x[i], part_place<THREADS, COUNT>(parts, number(part), i));
+#pragma unroll
+        for (int i = 0; i < COUNT; i++)
 #pragma unroll
             for (int j = 0; j < 4; j++)
-                sum[i][j] = part == first ? x[j] : sum[i][j] + x[j];
-        }
+                sum[i][j] = part == first ? x[i][j] : sum[i][j] + x[i][j];
+    }
     return true;
 }
 

@@ -13,9 +13,9 @@
 #include "device/cuda_try.h"
 #include "device/facts.h"
 #include "device/half.cuh"
-#include "device/last_block.cuh"
 #include "device/mma.cuh"
-#include "device/partial_sums.h"
+#include "device/partial_sums.cuh"
+#include "device/pdl.cuh"
 #include "device/swizzle.cuh"
 #include "device/vec.cuh"
 #include "device/warp.cuh"
@@ -66,9 +66,26 @@ __device__ __forceinline__ float join(float a, float b, bool l2)
     return both;
 }
 
+/* The largest |x| of numbers of 16 bits, by their bits as join does it, and two at once: half the instructions, and no number
+ * is converted but the result. */
+template <class H, int V> __device__ __forceinline__ float largest_of(const H (&x)[V])
+{
+    uint32_t pair[V / 2], largest = 0;
+    memcpy(pair, x, sizeof pair);
+#pragma unroll
+    for (int i = 0; i < V / 2; i++)
+        largest = __vmaxu2(largest, pair[i] & 0x7fff7fffu);
+    const uint16_t bits = max(largest & 0xffffu, largest >> 16);
+    H result;
+    memcpy(static_cast<void *>(&result), &bits, sizeof result);
+    return widen(result);
+}
+
 /* The norm of a lane's numbers, before the root. The largest |x| stays exactly that. */
 template <class H, int V> __device__ __forceinline__ float norm_of(const H (&x)[V], bool l2)
 {
+    if constexpr (sizeof(H) == 2)
+        if (!l2) return largest_of(x);
     float norm = 0;
 #pragma unroll
     for (int i = 0; i < V; i++) {
@@ -97,15 +114,17 @@ __device__ __forceinline__ float finite_or_0(float x)
     return counts;
 }
 
-/* A warp a block of W. */
+/* A warp a block of W. Features are reduced meanwhile: none of the three kernels fills the device to its end. */
 template <class H>
 static __global__ void __launch_bounds__(REDUCERS)
     block_norm_kernel(const H *W, int blocks, int elements, bool l2, float *result)
 {
     constexpr int V = 16 / sizeof(H);
+    pdl_launch_dependents();
     const int block = blockIdx.x * (REDUCERS / 32) + warp_id();
     if (block >= blocks) return;
     float norm = 0;
+#pragma unroll 8
     for (int i = lane_id() * V; i < elements; i += 32 * V) {
         H x[V];
         load_vector_streaming(x, W + (size_t)block * elements + i);
@@ -115,7 +134,8 @@ static __global__ void __launch_bounds__(REDUCERS)
     if (lane_id() == 0) result[block] = finite_or_0(norm);
 }
 
-/* Features side by side: a warp takes a token and 1024 features. B / 8 neighbouring lanes have a block. */
+/* Features side by side: a warp takes a token and 1024 features. B / 8 neighbouring lanes have a block. In the end
+ * they wait for the norms of W: so the product, which waits for them, comes after both. */
 template <class H, int B>
 static __global__ void __launch_bounds__(REDUCERS) feature_reduce_kernel(const importance_of a)
 {
@@ -124,6 +144,7 @@ static __global__ void __launch_bounds__(REDUCERS) feature_reduce_kernel(const i
     const int token = blockIdx.x * (REDUCERS / 32) + warp_id(), pieces = side.lines * LANES;
     const int first = blockIdx.y * 32 * LOADS + lane_id();
     if (token >= a.tokens) return;
+    pdl_launch_dependents();
     const H *from = (const H *)side.x + (size_t)token * pieces * 8;
     H x[LOADS][8] = {};
 #pragma unroll
@@ -136,6 +157,7 @@ static __global__ void __launch_bounds__(REDUCERS) feature_reduce_kernel(const i
         if (piece % LANES == 0 && piece < pieces)
             ((H *)side.R)[(size_t)token * side.pitch + piece / LANES] = narrow<H>(norm);
     }
+    pdl_wait();
 }
 
 /* Tokens side by side: a thread takes a token and a block. */
@@ -145,6 +167,7 @@ static __global__ void __launch_bounds__(REDUCERS) feature_reduce_kernel(const i
     const reduced_side side = a.side[blockIdx.z];
     const int token = blockIdx.x * REDUCERS + threadIdx.x;
     if (token >= a.tokens) return;
+    pdl_launch_dependents();
     const int pair = token / a.N;
     for (int line = blockIdx.y; line < side.lines; line += gridDim.y) {
         const size_t feature = ((size_t)pair * side.lines + line) * B;
@@ -157,6 +180,7 @@ static __global__ void __launch_bounds__(REDUCERS) feature_reduce_kernel(const i
         }
         ((float *)side.R)[(size_t)token * side.pitch + line] = a.l2 ? sqrtf(norm) : norm;
     }
+    pdl_wait();
 }
 
 /* ---- the product: importance = R(X)^T R(dY) ------------------------------------------------------ */
@@ -247,28 +271,6 @@ template <class H> __device__ __forceinline__ int2 position(int i, int j)
                          warp / 2 * 32 + i % 4 * 8 + lane % 4 * 2 + j % 2);
 }
 
-/* Leaves the sums of a piece; true in the thread block that comes last, whose sums are then those of all, in order. A warp
- * moves 512 bytes at once. */
-__device__ __forceinline__ bool add_pieces(const importance_of &a, float (&sum)[8][4])
-{
-    const size_t tile = blockIdx.y * gridDim.x + blockIdx.x;
-    float *const parts = a.parts + (tile * gridDim.z * 8 * THREADS + threadIdx.x) * 4;
-#pragma unroll
-    for (int i = 0; i < 8; i++)
-        store_vector(parts + (blockIdx.z * 8 + i) * THREADS * 4, sum[i]);
-    if (!comes_last(a.arrived + tile, gridDim.z)) return false;
-#pragma unroll
-    for (int i = 0; i < 8; i++)
-        for (int piece = 0; piece < (int)gridDim.z; piece++) {
-            float x[4];
-            load_vector_l2(x, parts + (piece * 8 + i) * THREADS * 4);
-#pragma unroll
-            for (int j = 0; j < 4; j++)
-                sum[i][j] = piece == 0 ? x[j] : sum[i][j] + x[j];
-        }
-    return true;
-}
-
 /* A thread block: a tile of SIDE x SIDE blocks, and piece blockIdx.z of gridDim.z of the steps. */
 template <class H>
 static __global__ void __launch_bounds__(THREADS) importance_product_kernel(const importance_of a)
@@ -279,6 +281,7 @@ static __global__ void __launch_bounds__(THREADS) importance_product_kernel(cons
     const int first = (int)((int64_t)a.steps * blockIdx.z / gridDim.z);
     const int end = (int)((int64_t)a.steps * (blockIdx.z + 1) / gridDim.z);
     float sum[8][4] = {};
+    pdl_wait(); /* for R */
     for (int step = first; step < first + STAGES - 1; step++) {
         if (step < end) fetch(a, corner, step, stages + (step - first) * 2 * SIZE);
         async_commit(); /* an empty group keeps the count right */
@@ -292,7 +295,11 @@ static __global__ void __launch_bounds__(THREADS) importance_product_kernel(cons
         const H *X = stages + (step - first) % STAGES * 2 * SIZE;
         multiply_add(X, X + SIZE, sum);
     }
-    if (gridDim.z > 1 && !add_pieces(a, sum)) return;
+    const unsigned tile = blockIdx.y * gridDim.x + blockIdx.x;
+    const auto number = [=](int piece) { return (size_t)tile * gridDim.z + piece; };
+    if (gridDim.z > 1 &&
+        !add_parts<THREADS>(a.parts, a.arrived + tile, blockIdx.z, 0, gridDim.z, number, sum))
+        return;
 #pragma unroll
     for (int i = 0; i < 8; i++)
 #pragma unroll
@@ -372,16 +379,16 @@ static void choose(int64_t rows, int64_t cols, int64_t tokens, int *tuning)
 }
 
 template <class H, int B>
-static void reduce_features(const block_importance_plan *plan, const importance_of &a,
-                            cudaStream_t stream)
+static cudaError_t reduce_features(const block_importance_plan *plan, const importance_of &a,
+                                   cudaStream_t stream)
 {
     const int lines = max(plan->layout->rows, plan->layout->cols);
     if constexpr (sizeof(H) == 4) {
         const dim3 grid(up(a.tokens, REDUCERS), min(lines, 65535), 2);
-        feature_reduce_kernel<B><<<grid, REDUCERS, 0, stream>>>(a);
+        return launch_with_pdl(feature_reduce_kernel<B>, grid, REDUCERS, 0, stream, a);
     } else {
         const dim3 grid(up(a.tokens, REDUCERS / 32), up((int64_t)lines * B, 32 * LOADS * 8), 2);
-        feature_reduce_kernel<H, B><<<grid, REDUCERS, 0, stream>>>(a);
+        return launch_with_pdl(feature_reduce_kernel<H, B>, grid, REDUCERS, 0, stream, a);
     }
 }
 
@@ -396,17 +403,16 @@ static cudaError_t run_importance(const block_importance_plan *plan, const impor
         return a.old ? cudaMemcpyAsync(a.importance, a.old, bytes, cudaMemcpyDeviceToDevice, stream)
                      : cudaMemsetAsync(a.importance, 0, bytes, stream);
     if (plan->block == 8)
-        reduce_features<H, 8>(plan, a, stream);
+        CUDA_TRY((reduce_features<H, 8>(plan, a, stream)));
     else if (plan->block == 16)
-        reduce_features<H, 16>(plan, a, stream);
+        CUDA_TRY((reduce_features<H, 16>(plan, a, stream)));
     else if (plan->block == 32)
-        reduce_features<H, 32>(plan, a, stream);
+        CUDA_TRY((reduce_features<H, 32>(plan, a, stream)));
     else
-        reduce_features<H, 64>(plan, a, stream);
+        CUDA_TRY((reduce_features<H, 64>(plan, a, stream)));
     const dim3 grid(up(plan->layout->cols, SIDE), up(plan->layout->rows, SIDE),
                     plan->tuning[TUNE_PIECES]);
-    importance_product_kernel<H><<<grid, THREADS, 0, stream>>>(a);
-    return cudaGetLastError();
+    return launch_with_pdl(importance_product_kernel<H>, grid, THREADS, 0, stream, a);
 }
 
 template <class H>
@@ -428,9 +434,9 @@ static cudaError_t run(const block_importance_plan *plan, const importance_input
         .parts = s->parts.d_sums,
         .arrived = s->parts.d_arrived,
     };
-    if (l->blocks > 0)
-        block_norm_kernel<H><<<up(l->blocks, REDUCERS / 32), REDUCERS, 0, stream>>>(
-            (const H *)in->W, l->blocks, plan->block * plan->block, a.l2, norm);
+    /* Launched without blocks, too: what comes next may start early behind a kernel of ours alone. */
+    block_norm_kernel<H><<<max(up(l->blocks, REDUCERS / 32), 1), REDUCERS, 0, stream>>>(
+        (const H *)in->W, l->blocks, plan->block * plan->block, a.l2, norm);
     return run_importance<H>(plan, a, stream);
 }
 

@@ -52,6 +52,14 @@ SIMT_INLINE unsigned long long __brevll(unsigned long long x)
     return (unsigned long long)__brev((unsigned)x) << 32 | __brev((unsigned)(x >> 32));
 }
 
+/* The larger of each half, both unsigned. */
+SIMT_INLINE unsigned __vmaxu2(unsigned x, unsigned y)
+{
+    const unsigned low = (x & 0xffffu) > (y & 0xffffu) ? x : y;
+    const unsigned high = x >> 16 > y >> 16 ? x : y;
+    return (high & 0xffff0000u) | (low & 0xffffu);
+}
+
 /* Byte i of the result is byte (selector >> 4i & 7) of y:x. (The fourth bit of a selector digit
  * makes PTX's prmt repeat the sign, but nvcc's __byte_perm masks it off; an H200 was asked.) */
 SIMT_INLINE unsigned __byte_perm(unsigned x, unsigned y, unsigned selector)
