@@ -40,12 +40,13 @@ static const double BYTE = 1 / 2e6; /* of partial sums, to L2 and back */
  * about its time, and of few rows that differ there are not enough to even that out. */
 static bool is_held(const row_stats *stats, int N, enum precision precision)
 {
-    const double LEAST_DENSITY = 0.02, LEAST_MEAN = 64;
+    const double LEAST_DENSITY = 0.02, LEAST_MEAN = 64, LEAST_DENSITY_16 = 0.01, MOST_COV_16 = 2;
     const int64_t FEW_ROWS = 2048;
-    const bool is_full = stats->density >= LEAST_DENSITY && stats->mean >= LEAST_MEAN;
     const bool even_out = rows_are_alike(stats) || stats->rows >= FEW_ROWS;
-    const bool in_fp32 = rows_are_dense(stats) && even_out;
-    return is_full && (in_fp32 || precision != PRECISION_FP32) &&
+    const bool in_fp32 = stats->density >= LEAST_DENSITY && stats->mean >= LEAST_MEAN &&
+                         rows_are_dense(stats) && even_out;
+    const bool in_16 = stats->density >= LEAST_DENSITY_16 && stats->cov <= MOST_COV_16;
+    return (precision == PRECISION_FP32 ? in_fp32 : in_16) &&
            !row_fragments_unsuited(stats->rows, stats->cols, N, precision);
 }
 

@@ -41,6 +41,9 @@ double swizzled_estimate(const row_stats *stats, int N);
 /* Microseconds of lab 8's kernel (mixed), in 16 bits. */
 double mixed_estimate(const row_stats *stats, int N);
 
+/* Nonzeros of a row from which lab 8's kernel cuts it. */
+int mixed_split(const row_stats *stats);
+
 /* Rows that lab 6 works on at a time on this device: a warp each. */
 int roma_resident_rows(void);
 

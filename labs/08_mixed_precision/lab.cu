@@ -255,7 +255,7 @@ static void choose(const row_stats *stats, int N, int *tuning)
     const int columns = N <= 64 || long_rows ? 64 : WIDEST;
     while (lanes < WARP_SIZE && lanes * c < min(N, columns))
         lanes *= 2;
-    tuning[TUNE_SPLIT] = long_rows ? 128 : 64;
+    tuning[TUNE_SPLIT] = mixed_split(stats);
     tuning[TUNE_BATCH] = long_rows ? 8 : 4;
     tuning[TUNE_C] = c;
     tuning[TUNE_WIDTH] = lanes;

@@ -190,20 +190,28 @@ static __device__ __forceinline__ void multiply_panel(const fragment_product<T> 
         add_splits<WIDTH, V>(p, panel, column, partial);
 }
 
-/* A warp for a row with fewer than SHORT_ROW nonzeros. */
+/* Columns of C that a warp takes of a short row: with all columns of a wide B its loads would come one after the other. */
+static __host__ __device__ __forceinline__ int short_slices(int N)
+{
+    return (N + WARP_SIZE - 1) / WARP_SIZE;
+}
+
+/* A warp for 32 columns of a row with fewer than SHORT_ROW nonzeros. item: which of those of all short rows. */
 template <class T>
 static __device__ __forceinline__ void multiply_short_row(const fragment_product<T> &p,
-                                                          int position)
+                                                          int64_t item)
 {
-    if (position >= p.rows) return;
+    const int slices = short_slices(p.N);
+    const int64_t position = p.a.long_rows + item / slices;
+    const int j = (int)(item % slices) * WARP_SIZE + threadIdx.x % WARP_SIZE;
+    if (position >= p.rows || j >= p.N) return;
     const int row = p.a.d_order[position];
     const int begin = p.row_ptr[row], end = p.row_ptr[row + 1];
-    for (int j = threadIdx.x % WARP_SIZE; j < p.N; j += WARP_SIZE) {
-        float sum = 0;
-        for (int k = begin; k < end; k++)
-            sum += widen(p.values[k]) * widen(p.B[(size_t)p.col_idx[k] * p.N + j]);
-        p.C[(size_t)row * p.N + j] = narrow<T>(sum);
-    }
+    float sum = 0;
+#pragma unroll 8
+    for (int k = begin; k < end; k++)
+        sum += widen(p.values[k]) * widen(p.B[(size_t)p.col_idx[k] * p.N + j]);
+    p.C[(size_t)row * p.N + j] = narrow<T>(sum);
 }
 
 template <int S, int WIDTH, int V, class T>
@@ -215,8 +223,8 @@ static __global__ void __launch_bounds__(BLOCK, S == 1 ? 3 : 2)
     if (SHORT_ROW<T> == 0 || short_block < 0) {
         multiply_panel<S, WIDTH, V>(p, stages);
     } else {
-        const int before = (short_block * p.a.shape.splits + blockIdx.y) * WARPS; /* short rows */
-        multiply_short_row(p, p.a.long_rows + before + (int)threadIdx.x / WARP_SIZE);
+        const int64_t before = ((int64_t)short_block * p.a.shape.splits + blockIdx.y) * WARPS;
+        multiply_short_row(p, before + threadIdx.x / WARP_SIZE);
     }
 }
 
@@ -335,9 +343,10 @@ static cudaError_t run(const spmm_plan *plan, const T *B, T *C, cudaStream_t str
                                    .values = values_of<T>(A),
                                    .B = B,
                                    .C = C};
-    const int splits = a->shape.splits, short_rows = A.rows - a->long_rows;
-    const int short_blocks = (short_rows + WARPS * splits - 1) / (WARPS * splits);
-    const dim3 grid(a->panels * p.slices + short_blocks, splits);
+    const int splits = a->shape.splits;
+    const int64_t items = (int64_t)(A.rows - a->long_rows) * short_slices(p.N);
+    const int64_t short_blocks = (items + WARPS * splits - 1) / (WARPS * splits);
+    const dim3 grid((unsigned)(a->panels * p.slices + short_blocks), splits);
     fragments_kernel<T> *const kernel = pick<T>(a, p.N);
     kernel<<<grid, BLOCK, shared_bytes<T>(a), stream>>>(p);
     return cudaGetLastError();
