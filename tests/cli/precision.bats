@@ -98,9 +98,10 @@ kernel() {
 @test "lab 99: fragments for pruned weights in 16 bits where they fit, lab 8 for all others" {
     [ -x lab99 ] || skip "$PROGRAMS/lab99 is not built"
     weights=weights:rows=512,cols=512,sparsity=0.7
-    [ "$(kernel fp16 $weights 64)" = KERNEL=row_fragments ]
-    [ "$(kernel bf16 $weights 64)" = KERNEL=row_fragments ]
+    [ "$(kernel fp16 $weights 256)" = KERNEL=row_fragments ]
+    [ "$(kernel bf16 $weights 256)" = KERNEL=row_fragments ]
     [ "$(kernel fp16 $weights 33)" = KERNEL=mixed ]
+    [ "$(kernel fp16 $weights 64)" = KERNEL=mixed ]
     [ "$(kernel fp16 rand:rows=500,deg=9,skew=1.2 64)" = KERNEL=mixed ]
     if [ "${BACKEND:-simt}" = simt ]; then
         ./lab21 $weights 24,34 --vs none --set PANEL=32,SPLIT=2 --precision fp16 --memcheck --racecheck
