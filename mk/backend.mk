@@ -79,9 +79,10 @@ INCLUDES += -Icommon/simt/include
 CFLAGS_ALL += -Icommon/simt/include -DEXCHANGE_NCCL
 # -fno-strict-aliasing: CUDA C reinterprets float* as float4*, and nvcc allows it. -gdwarf-4: with
 # version 5 addr2line names the generated file instead of the .cu that #line gives. -g1: lines and inlined functions
-# are all that messages need; local variables, which optimised code has lost, take a fifth of the compiler's time.
+# are all that messages need; local variables, which optimised code has lost, take a fifth of the compiler's time. It
+# comes last, for -gdwarf-4 alone asks for local variables, too.
 # -O1: kernels run as fast as with -O2 here, and compile in two thirds of the time.
-CXXFLAGS_ALL := -std=c++20 $(if $(filter 1,$(DEBUG)),-O0 -g,-O1 -g1) -gdwarf-4 $(CXX_WARN) -fno-strict-aliasing \
+CXXFLAGS_ALL := -std=c++20 -gdwarf-4 $(if $(filter 1,$(DEBUG)),-O0 -g,-O1 -g1) $(CXX_WARN) -fno-strict-aliasing \
                 -ffp-contract=off \
                 -Wno-unknown-pragmas $(INCLUDES)
 # A GPU has no fortified C library. Ubuntu's gcc asks for one: memset is then another function, which the traced twin
