@@ -145,7 +145,7 @@ unreadable() {
 }
 
 @test "starter: every lab of it builds as it is, runs, and fails" {
-    local tree=$BATS_TEST_TMPDIR/tree stubs=$BATS_TEST_TMPDIR/stubs n
+    local tree=$BATS_TEST_TMPDIR/tree stubs=$BATS_TEST_TMPDIR/stubs n programs
     cp -rp "$starter" "$tree"
     # Sources without a stub are compiled already, and newer than the starter's sources. A stub
     # does not use all it is given: warnings of the labs are none of errors here.
@@ -158,11 +158,11 @@ unreadable() {
     local as=(BACKEND=simt CXXFLAGS=-Wno-error WERROR="${WERROR:-0}")
     make "${as[@]}" build/simt/settings
     touch -d @0 build/simt/settings # as if all had been compiled as the stubs are
-    for n in labs/*/; do
-        n=$(basename "$n" | sed 's/^0*\([0-9]*\)_.*/\1/')
-        run -0 nice make -j2 "${as[@]}" "build/simt/lab$n"
-        run "build/simt/lab$n" --vs none
-        [ "$status" -eq 1 ] || { echo "lab$n: $status: $output"; false; }
+    mapfile -t programs < <(printf '%s\n' labs/*/ | sed 's,labs/0*\([0-9]*\)_.*,build/simt/lab\1,')
+    run -0 nice make -j2 "${as[@]}" "${programs[@]}"
+    for n in "${programs[@]}"; do
+        run "$n" --vs none
+        [ "$status" -eq 1 ] || { echo "$n: $status: $output"; false; }
         [[ $output == *FAIL* ]]
     done
     # Stubs of earlier labs are no news.
@@ -573,13 +573,17 @@ END
 
 # ---- new labs ------------------------------------------------------------------------------------
 
+# Makes in $tree a copy of what builds labs, with the objects that are built already. Programs are large, and are linked again.
+take_tree() {
+    mkdir -p "$tree/build/simt" "$tree/tests"
+    cp -rp Makefile config.mk mk scripts common labs "$tree"
+    cp -rp tests/kernels "$tree/tests"
+    cp -rp "$OUT"/common "$OUT"/labs "$OUT"/settings "$tree/build/simt"
+}
+
 @test "new-lab: a lab that is listed, builds, fails, and has a handout to the template" {
     local tree=$BATS_TEST_TMPDIR/tree
-    mkdir "$tree"
-    cp -rp Makefile config.mk mk scripts common labs "$tree"
-    mkdir -p "$tree/build" "$tree/tests"
-    cp -rp tests/kernels "$tree/tests"
-    cp -rp "$OUT" "$tree/build"
+    take_tree
     cd "$tree"
     run -0 scripts/new-lab 42_my_idea
     run -0 make -j2 BACKEND=simt build/simt/lab42
@@ -597,11 +601,7 @@ END
 
 @test "new-lab: of every operation there is, with what its kernels are given" {
     local tree=$BATS_TEST_TMPDIR/tree op width last
-    mkdir "$tree"
-    cp -rp Makefile config.mk mk scripts common labs "$tree"
-    mkdir -p "$tree/build" "$tree/tests"
-    cp -rp tests/kernels "$tree/tests"
-    cp -rp "$OUT" "$tree/build"
+    take_tree
     cd "$tree"
     while read -r op width <&4; do
         rm -rf labs/42_*
