@@ -52,8 +52,10 @@ NVCC := $(CUDA_HOME)/bin/nvcc
 NEWEST := $(lastword $(ARCHS))
 # 90a is 90 with what only such a GPU has: products of a warpgroup (common/device/wgmma.cuh). What is compiled
 # for the GPUs to come must not have it.
+# FAST=1, a build of which nothing is run (mk/rules.mk), has no PTX: making it takes a tenth of the time or more, and
+# device-code makes that of a newer one.
 GENCODE := $(foreach a,$(patsubst 90,90a,$(ARCHS)),-gencode arch=compute_$(a),code=sm_$(a)) \
-           -gencode arch=compute_$(NEWEST),code=compute_$(NEWEST)
+           $(if $(filter 1,$(FAST)),,-gencode arch=compute_$(NEWEST),code=compute_$(NEWEST))
 NVCCFLAGS_ALL := -std=c++20 $(if $(filter 1,$(DEBUG)),-O0 -g -G,-O3 -g -lineinfo) $(GENCODE) \
              -Xcompiler -Wall,-Wextra,-Wno-missing-field-initializers \
              $(if $(filter 1,$(WERROR)),-Werror all-warnings) $(INCLUDES)
