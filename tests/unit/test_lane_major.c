@@ -5,6 +5,7 @@
  */
 #include "formats/lane_major.h"
 #include "matrix/random.h"
+#include "models/lane_major.h"
 #include "on_device.h"
 #include "ops/storage.h"
 
@@ -264,12 +265,34 @@ static void bytes_are_as_the_formula_expects(void **state)
     }
 }
 
+/* A row's products are cut into chains that a tensor core may add up: by ways, if there are more groups than blocks. */
+static void long_chains_are_cut(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t rows, cols, longest;
+        int ways;
+    } CASES[] = {
+        {36864, 9216, 3686, 1},
+        {49152, 12288, 4915, 2},
+        {1 << 20, 40000, 30000, 4},
+        {12288, 49152, 19661, 1}, /* fewer groups than blocks, which cut them */
+    };
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        row_stats stats = {.rows = CASES[i].rows, .cols = CASES[i].cols, .max = CASES[i].longest};
+        stats.nnz = stats.rows * stats.max;
+        stats.density = (double)stats.max / (double)stats.cols;
+        assert_int_equal(lane_major_choose(&stats, 16).ways, CASES[i].ways);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_shape_at_any_sparsity),
         cmocka_unit_test(nothing_in_nothing),
         cmocka_unit_test(bytes_are_as_the_formula_expects),
+        cmocka_unit_test(long_chains_are_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
