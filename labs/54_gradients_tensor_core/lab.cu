@@ -264,8 +264,8 @@ static cudaError_t prepare(bsmm_update_plan *plan)
     return plan_state_make<gradient_state>(plan, fill, release);
 }
 
-/* Chooses warpgroups where there are any: on two squares at once where most cells have a block, and each multiprocessor gets a
- * thread block. Then pieces until each multiprocessor has all the thread blocks that it holds, as long as a piece has as many
+/* Chooses warpgroups where there are any: on two squares at once where most cells have a block, tokens are many enough to
+ * pay for the end of a wide square, and each multiprocessor gets a thread block. Then pieces until each multiprocessor has all the thread blocks that it holds, as long as a piece has as many
  * tokens as the ring of warps. There are at most as many squares as blocks, and as cover all features. */
 static void choose(const row_stats *stats, int block, int64_t tokens, int *tuning)
 {
@@ -276,7 +276,7 @@ static void choose(const row_stats *stats, int block, int64_t tokens, int *tunin
         const int64_t all = (stats->rows + down - 1) / down * ((stats->cols + across - 1) / across);
         return stats->nnz < all ? stats->nnz : all;
     };
-    const bool wide = cells >= 0.4 && squares(2 * down) >= sms;
+    const bool wide = cells >= 0.4 && tokens >= 2048 && squares(2 * down) >= sms;
     tuning[TUNE_UNIT] = !may_go_together() ? BY_MMA : wide ? BY_WGMMA256 : BY_WGMMA128;
     const int64_t own = squares(columns_of(tuning) / block);
     const int resident = tuning[TUNE_UNIT] == BY_WGMMA256 ? 1 : 2;

@@ -54,6 +54,13 @@ struct importance_of {
     unsigned *arrived; /* of each tile */
 };
 
+/* The side of a thread block. An index that the compiler does not know would make it copy all arguments to local memory,
+ * thread by thread: more bytes than the features. */
+__device__ __forceinline__ const reduced_side &side_of(const importance_of &a)
+{
+    return blockIdx.z == 0 ? a.side[0] : a.side[1];
+}
+
 /* ---- norms ------------------------------------------------------------------------------------- */
 
 /* The norm of two groups, before the root. */
@@ -140,7 +147,7 @@ template <class H, int B>
 static __global__ void __launch_bounds__(REDUCERS) feature_reduce_kernel(const importance_of a)
 {
     constexpr int LANES = B / 8;
-    const reduced_side side = a.side[blockIdx.z];
+    const reduced_side side = side_of(a);
     const int token = blockIdx.x * (REDUCERS / 32) + warp_id(), pieces = side.lines * LANES;
     const int first = blockIdx.y * 32 * LOADS + lane_id();
     if (token >= a.tokens) return;
@@ -164,7 +171,7 @@ static __global__ void __launch_bounds__(REDUCERS) feature_reduce_kernel(const i
 template <int B>
 static __global__ void __launch_bounds__(REDUCERS) feature_reduce_kernel(const importance_of a)
 {
-    const reduced_side side = a.side[blockIdx.z];
+    const reduced_side side = side_of(a);
     const int token = blockIdx.x * REDUCERS + threadIdx.x;
     if (token >= a.tokens) return;
     pdl_launch_dependents();
