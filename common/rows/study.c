@@ -188,7 +188,8 @@ static void take_row(study *s, row_of r)
         p->later[p->laters++] = r;
         return;
     }
-    if (!is_ok(r)) return;
+    /* Logical ranks of one device are right and have no time: they print none. */
+    if (!is_ok(r) || !*get(r, "median_ms")) return;
     const char *contender = get(r, "contender");
     const double ms = number(r, "median_ms");
     const int lab = lab_of(r);

@@ -119,7 +119,7 @@ __device__ __forceinline__ void start_step(const H *X, const H *dY, unsigned ope
                                            float (&sum)[ACROSS][8][4])
 {
     int next = 0; /* from one product's tokens to the next one's, in pieces of 16 bytes */
-    /* BEGIN STUDENT: 16 rows of a box */
+    /* BEGIN STUDENT: the next 16 tokens lie 16 rows of a box further on */
     next = 16 * CELL * 2 / 16;
     /* END STUDENT */
     const uint64_t x = wgmma_operand(X), y = wgmma_operand(dY, BOX_BYTES);

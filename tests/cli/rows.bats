@@ -382,3 +382,14 @@ END_OF_EXPECTED
     run -0 "$ROWS_PROGRAM" ladder lab=36 "$h200/attention.csv"
     [[ $output == *$'lab36 over lab35 | lab36 over cuSPARSE default |\n|---|---|---|---|---|\n'*"| geometric mean, how many ahead | | | **"* ]]
 }
+
+@test "cases: without all algorithms the vendor's default stands alone; a row without a time is no case" {
+    rows=$BATS_TEST_TMPDIR/huge.csv
+    awk -F, 'NR == 1 || /,lab99|^2,spmm,(99|70|0),/' "$h200/spmm-huge.csv" >"$rows"
+    grep -q '^2,spmm,70,' "$rows"
+    run -0 "$ROWS_PROGRAM" table cases of=lab99 "$rows"
+    [[ $output == *"| papers100M (stand-in) | 32 | "*" | - | "*" | - |"* ]]
+    [ "$(grep -c '(stand-in) | 32' <<<"$output")" -eq 2 ]
+    run -0 "$ROWS_PROGRAM" table cases of=lab99 behind=1 "$rows"
+    [[ $output == *"| none |"* ]]
+}
