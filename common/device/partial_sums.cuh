@@ -29,18 +29,23 @@ static __device__ __forceinline__ bool add_parts(float *parts, unsigned *arrived
     for (int i = 0; i < COUNT; i++)
         store_vector(part_place<THREADS, COUNT>(parts, number(own), i), sum[i]);
     if (!comes_last(arrived, end - first)) return false;
-    /* Asks for all sums of a part before it adds one: else each load would wait for the one before. */
-    for (int part = first; part < end; part++) {
-        float x[COUNT][4];
+    /* Asks for eight fours of a part before it adds one: else each load would wait for the one before, and more
+     * would not find registers. */
+    constexpr int AT_ONCE = COUNT < 8 ? COUNT : 8;
+    static_assert(COUNT % AT_ONCE == 0, "whole groups");
 #pragma unroll
-        for (int i = 0; i < COUNT; i++)
-            load_vector_l2(x[i], part_place<THREADS, COUNT>(parts, number(part), i));
+    for (int i = 0; i < COUNT; i += AT_ONCE)
+        for (int part = first; part < end; part++) {
+            float x[AT_ONCE][4];
 #pragma unroll
-        for (int i = 0; i < COUNT; i++)
+            for (int k = 0; k < AT_ONCE; k++)
+                load_vector_l2(x[k], part_place<THREADS, COUNT>(parts, number(part), i + k));
 #pragma unroll
-            for (int j = 0; j < 4; j++)
-                sum[i][j] = part == first ? x[i][j] : sum[i][j] + x[i][j];
-    }
+            for (int k = 0; k < AT_ONCE; k++)
+#pragma unroll
+                for (int j = 0; j < 4; j++)
+                    sum[i + k][j] = part == first ? x[k][j] : sum[i + k][j] + x[k][j];
+        }
     return true;
 }
 

@@ -41,24 +41,27 @@ template <class T> static cudaError_t compiled_for_90(void (*kernel)(T), bool *i
     return error;
 }
 
-/* kernel<<<blocks, threads, shared_bytes, stream>>>(argument), allowed to start early. */
+/* kernel<<<blocks, threads, shared_bytes, stream>>>(argument), allowed to start early. early: false where the kernel was not
+ * compiled for 9.0, for it would not wait. */
 template <class T>
 static cudaError_t launch_with_pdl(void (*kernel)(T), dim3 blocks, unsigned threads,
-                                   size_t shared_bytes, cudaStream_t stream, const T &argument)
+                                   size_t shared_bytes, cudaStream_t stream, const T &argument,
+                                   bool early = true)
 {
 #ifdef __CUDACC__
-    cudaLaunchAttribute early = {};
-    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    early.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchAttribute start = {};
+    start.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    start.val.programmaticStreamSerializationAllowed = 1;
     cudaLaunchConfig_t config = {};
     config.gridDim = blocks;
     config.blockDim = dim3(threads);
     config.dynamicSmemBytes = shared_bytes;
     config.stream = stream;
-    config.attrs = &early;
-    config.numAttrs = 1;
+    config.attrs = &start;
+    config.numAttrs = early;
     return cudaLaunchKernelEx(&config, kernel, argument);
 #else
+    (void)early;
     SIMT_KERNEL(kernel)(blocks, threads, shared_bytes, stream)(argument);
     return cudaGetLastError();
 #endif

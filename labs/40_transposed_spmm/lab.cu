@@ -108,7 +108,9 @@ static cudaError_t nest(transposition *t, const spmm_contender *c)
     if (!spmm_follows_values(c)) return cudaErrorNotSupported;
     CUDA_TRY(spmm_nest(&t->product, c, NULL, NULL));
     const cudaError_t error = spmm_value_slots(t->product.nested, t->d_slot, &t->d_copies);
-    if (error != cudaSuccess) spmm_nested_release(&t->product);
+    if (error == cudaSuccess) return error;
+    spmm_nested_release(&t->product);
+    t->d_copies = NULL; /* they were the plan's */
     return error;
 }
 

@@ -260,11 +260,12 @@ static bool may_go_together(void)
 static cudaError_t prepare(bsmm_update_plan *plan)
 {
     if (plan->block < 16) return cudaErrorNotSupported;
+    if ((int64_t)plan->N * plan->pairs > INT32_MAX - STEP) return cudaErrorNotSupported;
     if (!may_go_together()) plan->tuning[TUNE_UNIT] = BY_MMA;
     return plan_state_make<gradient_state>(plan, fill, release);
 }
 
-/* Chooses warpgroups where there are any: on two squares at once where most cells have a block, tokens are many enough to
+/* Chooses warpgroups where there are any: on two squares at once where two cells of five have a block, tokens are many enough to
  * pay for the end of a wide square, and each multiprocessor gets a thread block. Then pieces until each multiprocessor has all the thread blocks that it holds, as long as a piece has as many
  * tokens as the ring of warps. There are at most as many squares as blocks, and as cover all features. */
 static void choose(const row_stats *stats, int block, int64_t tokens, int *tuning)

@@ -324,6 +324,8 @@ static __global__ void __launch_bounds__(THREADS) importance_product_kernel(cons
 typedef struct importance_state {
     void *d_R[2];
     partial_sums parts;
+    bool
+        early; /* kernels wait where they say so, and may start before the one before them has ended */
 } importance_state;
 
 static int up(int64_t x, int unit)
@@ -358,6 +360,7 @@ static void release(block_importance_plan *plan)
 
 static cudaError_t fill(const block_importance_plan *plan, importance_state *s)
 {
+    CUDA_TRY(compiled_for_90(importance_product_kernel<float>, &s->early));
     for (int i = 0; i < 2; i++) {
         const size_t bytes = reduced_bytes(plan, i == 0 ? plan->layout->rows : plan->layout->cols);
         CUDA_TRY(cudaMalloc(&s->d_R[i], bytes + 1));
@@ -385,6 +388,11 @@ static void choose(int64_t rows, int64_t cols, int64_t tokens, int *tuning)
     tuning[TUNE_PIECES] = pieces;
 }
 
+static bool early(const block_importance_plan *plan)
+{
+    return ((const importance_state *)plan->state)->early;
+}
+
 template <class H, int B>
 static cudaError_t reduce_features(const block_importance_plan *plan, const importance_of &a,
                                    cudaStream_t stream)
@@ -392,10 +400,11 @@ static cudaError_t reduce_features(const block_importance_plan *plan, const impo
     const int lines = max(plan->layout->rows, plan->layout->cols);
     if constexpr (sizeof(H) == 4) {
         const dim3 grid(up(a.tokens, REDUCERS), min(lines, 65535), 2);
-        return launch_with_pdl(feature_reduce_kernel<B>, grid, REDUCERS, 0, stream, a);
+        return launch_with_pdl(feature_reduce_kernel<B>, grid, REDUCERS, 0, stream, a, early(plan));
     } else {
         const dim3 grid(up(a.tokens, REDUCERS / 32), up((int64_t)lines * B, 32 * LOADS * 8), 2);
-        return launch_with_pdl(feature_reduce_kernel<H, B>, grid, REDUCERS, 0, stream, a);
+        return launch_with_pdl(feature_reduce_kernel<H, B>, grid, REDUCERS, 0, stream, a,
+                               early(plan));
     }
 }
 
@@ -419,7 +428,7 @@ static cudaError_t run_importance(const block_importance_plan *plan, const impor
         CUDA_TRY((reduce_features<H, 64>(plan, a, stream)));
     const dim3 grid(up(plan->layout->cols, SIDE), up(plan->layout->rows, SIDE),
                     plan->tuning[TUNE_PIECES]);
-    return launch_with_pdl(importance_product_kernel<H>, grid, THREADS, 0, stream, a);
+    return launch_with_pdl(importance_product_kernel<H>, grid, THREADS, 0, stream, a, early(plan));
 }
 
 template <class H>
@@ -444,6 +453,7 @@ static cudaError_t run(const block_importance_plan *plan, const importance_input
     /* Launched without blocks, too: what comes next may start early behind a kernel of ours alone. */
     block_norm_kernel<H><<<max(up(l->blocks, REDUCERS / 32), 1), REDUCERS, 0, stream>>>(
         (const H *)in->W, l->blocks, plan->block * plan->block, a.l2, norm);
+    CUDA_TRY(cudaGetLastError());
     return run_importance<H>(plan, a, stream);
 }
 
