@@ -31,10 +31,8 @@ static cudaError_t launch(void (*kernel)(arguments<A>), dim3 grid, unsigned thre
                           const pass_columns *p, const A *own)
 {
     const arguments<A> all = {*p, *own};
-    if (p->early && waits(kernel))
-        return launch_with_pdl(kernel, grid, threads, shared, p->stream, all);
-    kernel<<<grid, threads, shared, p->stream>>>(all);
-    return cudaGetLastError();
+    return launch_with_pdl(kernel, grid, threads, shared, p->stream, all,
+                           p->early && waits(kernel));
 }
 
 __device__ static __half *place(const strided &x, int feature, int column)

@@ -244,8 +244,9 @@ cudaError_t b_tiles_update_values(const spmm_matrix *A, b_tiles *p)
 cudaError_t b_tiles_value_slots(const spmm_matrix *A, const b_tiles *p, int *d_slot,
                                 float **d_copies)
 {
+    CUDA_TRY(segments_slots(A, &p->split, p->d_place, p->num_pairs, d_slot));
     *d_copies = (float *)p->d_pairs;
-    return segments_slots(A, &p->split, p->d_place, p->num_pairs, d_slot);
+    return cudaSuccess;
 }
 
 size_t b_tiles_bytes(const b_tiles *p)

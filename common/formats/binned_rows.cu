@@ -321,8 +321,9 @@ cudaError_t binned_rows_update_values(const spmm_matrix *A, binned_rows *rows)
 cudaError_t binned_rows_value_slots(const spmm_matrix *A, const binned_rows *rows, int *d_slot,
                                     float **d_copies)
 {
+    CUDA_TRY(segments_slots(A, &rows->split, rows->d_place, rows->num_pairs, d_slot));
     *d_copies = (float *)rows->d_pairs;
-    return segments_slots(A, &rows->split, rows->d_place, rows->num_pairs, d_slot);
+    return cudaSuccess;
 }
 
 const binned_rows_shape *binned_rows_built(const binned_rows *rows)

@@ -80,8 +80,8 @@ typedef struct contender {
      * smaller than 36: see harness/verify.c. */
     double (*product_rounding)(const int *tuning);
     /* Optional, for one that adds to global memory with fp32 atomics, which take subnormals for zero (PTX, atom.add):
-     * whether it does with the settings of an instance, or who it leaves its work to. Each addition then may lose a number below 2^-126, and a second one where
-     * the sum is that small. */
+     * whether it does with the settings of an instance, or who it leaves its work to. Each addition then may lose a
+     * number below 2^-126, and a second one where the sum is that small. */
     bool (*flushes_subnormals)(const int *tuning);
     /* Optional. Why it cannot take this problem, in half a sentence; NULL: it can. */
     const char *(*unsuited)(const struct problem *p);

@@ -114,7 +114,7 @@ bool spmm_follows_values(const spmm_contender *c);
 
 /* d_slot[z]: which of the floats *d_copies is the plan's copy of nonzero z's value; d_slot: A.nnz numbers on the device.
  * *d_copies is NULL, and d_slot stays as it is, where the plan reads A's values themselves. Waits. cudaErrorNotSupported:
- * the plan keeps copies, and cannot say where. */
+ * the plan keeps copies, and cannot say where. *d_copies is NULL after any error. */
 cudaError_t spmm_value_slots(const spmm_plan *plan, int *d_slot, float **d_copies);
 
 /* Whether a contender applies the epilogue itself, or hands it on to its nested plan with all its work. */

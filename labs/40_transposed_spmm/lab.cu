@@ -108,9 +108,7 @@ static cudaError_t nest(transposition *t, const spmm_contender *c)
     if (!spmm_follows_values(c)) return cudaErrorNotSupported;
     CUDA_TRY(spmm_nest(&t->product, c, NULL, NULL));
     const cudaError_t error = spmm_value_slots(t->product.nested, t->d_slot, &t->d_copies);
-    if (error == cudaSuccess) return error;
-    spmm_nested_release(&t->product);
-    t->d_copies = NULL; /* they were the plan's */
+    if (error != cudaSuccess) spmm_nested_release(&t->product);
     return error;
 }
 
@@ -153,7 +151,7 @@ struct compose_places {
     __device__ void operator()(int64_t i) const { to[place[i]] = slot ? slot[i] : (int)i; }
 };
 
-struct find_slots {
+struct slots_of_places {
     const int *to, *place;
     int *slot;
 
@@ -165,7 +163,7 @@ struct find_slots {
 static cudaError_t order_by_slot(transposition *t, int nnz)
 {
     CUDA_TRY(device_argsort(t->d_to, INT32_MAX, t->d_place, nnz, 0));
-    CUDA_TRY(device_parallel_for(nnz, find_slots{t->d_to, t->d_place, t->d_slot}, 0));
+    CUDA_TRY(device_parallel_for(nnz, slots_of_places{t->d_to, t->d_place, t->d_slot}, 0));
     return cudaDeviceSynchronize();
 }
 

@@ -4,6 +4,7 @@
  */
 #include "mutant.h"
 
+#include "device/dynamic_shared.cuh"
 #include "device/half.cuh"
 #include "device/mbarrier.cuh"
 #include "device/swizzle.cuh"
@@ -175,10 +176,7 @@ static cudaError_t run16(const bsmm_plan *plan, const bsmm_inputs *in, void *out
     a.outs = bsmm_outs(plan) * B;
     cudaError_t error = tensor_map_make(&a.X, in->in, (size_t)a.N, ins, TOKENS, B);
     if (error == cudaSuccess) error = tensor_map_make(&a.W, in->W, rows, B, B, B);
-    if (error == cudaSuccess)
-        error =
-            cudaFuncSetAttribute((const void *)pages_mutant_kernel<BUG>,
-                                 cudaFuncAttributeMaxDynamicSharedMemorySize, (int)sizeof(work));
+    if (error == cudaSuccess) error = allow_shared<pages_mutant_kernel<BUG>>((int)sizeof(work));
     if (error != cudaSuccess) return error;
     pages_mutant_kernel<BUG><<<dim3(walk->groups, (a.N + TOKENS - 1) / TOKENS),
                                FEATURES + 2 * WARP_SIZE, sizeof(work), stream>>>(a);

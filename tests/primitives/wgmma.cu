@@ -10,6 +10,50 @@
 constexpr int M = 64, N = 64, ROW = 32; /* floats of a row in shared memory */
 constexpr int GROUPS = 2;               /* of N rows of B */
 
+/* Fills x with small whole numbers, which 16 bits hold. */
+static void fill(float *x, int count, uint64_t *seed)
+{
+    for (int i = 0; i < count; i++)
+        x[i] = (float)((int)(random_bits(seed) % 65) - 32);
+}
+
+/* The same, and returns them on the device as numbers of 16 bits. */
+template <class H> static H *fill_16(float *x, int count, uint64_t *seed)
+{
+    fill(x, count, seed);
+    H *const narrow = new H[count];
+    for (int i = 0; i < count; i++)
+        narrow[i] = (H)x[i];
+    H *const on_device = to_device(narrow, count);
+    delete[] narrow;
+    return on_device;
+}
+
+/* Returns what D holds before the products of 16-bit numbers; begin_sums puts the same into a lane's fragments. */
+static float what_was(int i, int j)
+{
+    return (float)(j / 8 + i % 16 / 8 * 2 + j % 2);
+}
+
+template <int TILES> __device__ static void begin_sums(float (&d)[TILES][4])
+{
+    for (int j = 0; j < TILES; j++)
+        for (int e = 0; e < 4; e++)
+            d[j][e] = (float)(j + e);
+}
+
+/* Stores a lane's fragments of D, which has 8 TILES columns. */
+template <int TILES> __device__ static void store_sums(const float (&d)[TILES][4], float *D)
+{
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    for (int j = 0; j < TILES; j++)
+        for (int e = 0; e < 4; e++) {
+            const int row = 16 * warp + lane / 4 + 8 * (e / 2),
+                      column = 8 * j + lane % 4 * 2 + e % 2;
+            D[row * 8 * TILES + column] = d[j][e];
+        }
+}
+
 /* D = A B + A B of 8 of a row's features from `k` on and rows N * group and up; A is M x ROW, and B has 2 N rows. */
 __global__ void product_kernel(const float *A, const float *B, float *D, int k, int group)
 {
@@ -34,12 +78,7 @@ __global__ void product_kernel(const float *A, const float *B, float *D, int k, 
     wgmma_m64n64k8_tf32<true>(d, same, b);
     wgmma_commit();
     wgmma_wait(d);
-    for (int j = 0; j < 8; j++)
-        for (int e = 0; e < 4; e++) {
-            const int row = 16 * warp + lane / 4 + 8 * (e / 2),
-                      column = 8 * j + lane % 4 * 2 + e % 2;
-            D[row * N + column] = d[j][e];
-        }
+    store_sums(d, D);
 }
 
 static void product(int k, int group)
@@ -48,10 +87,8 @@ static void product(int k, int group)
     uint64_t seed = k + group;
     for (int repeat = 0; repeat < 5; repeat++) {
         float A[M * ROW], B[GROUPS * N * ROW], D[M * N];
-        for (float &x : A)
-            x = (float)((int)(random_bits(&seed) % 65) - 32);
-        for (float &x : B)
-            x = (float)((int)(random_bits(&seed) % 65) - 32);
+        fill(A, M * ROW, &seed);
+        fill(B, GROUPS * N * ROW, &seed);
         float *a = to_device(A, M * ROW), *b = to_device(B, GROUPS * N * ROW);
         float *d = device_zeros<float>(M * N);
         product_kernel<<<1, 128, sizeof B>>>(a, b, d, k, group);
@@ -97,9 +134,7 @@ __global__ void product16_kernel(const H *A, const H *B, float *D)
             a[k][i] = *(const uint32_t *)(A + row * DEPTH + column);
         }
     float d[COLUMNS / 8][4];
-    for (int j = 0; j < COLUMNS / 8; j++)
-        for (int e = 0; e < 4; e++)
-            d[j][e] = (float)(j + e);
+    begin_sums(d);
     const uint64_t b = wgmma_operand<2 * SIDE>(shared);
     wgmma_fence(a);
 #pragma unroll
@@ -109,11 +144,7 @@ __global__ void product16_kernel(const H *A, const H *B, float *D)
     }
     wgmma_wait_but<1>(a);
     wgmma_wait(d);
-    for (int j = 0; j < COLUMNS / 8; j++)
-        for (int e = 0; e < 4; e++) {
-            const int row = 16 * warp + lane / 4 + 8 * (e / 2);
-            D[row * COLUMNS + 8 * j + lane % 4 * 2 + e % 2] = d[j][e];
-        }
+    store_sums(d, D);
 }
 
 template <class H, int SIDE, bool ACROSS, int COLUMNS> static void product16(const char *type)
@@ -127,21 +158,16 @@ template <class H, int SIDE, bool ACROSS, int COLUMNS> static void product16(con
     }
     uint64_t seed = SIDE + COLUMNS + ACROSS;
     float A[M * DEPTH], B[COUNT], D[M * COLUMNS];
-    H a16[M * DEPTH], b16[COUNT];
-    for (int i = 0; i < M * DEPTH; i++)
-        a16[i] = (H)(A[i] = (float)((int)(random_bits(&seed) % 65) - 32));
-    for (int i = 0; i < COUNT; i++)
-        b16[i] = (H)(B[i] = (float)((int)(random_bits(&seed) % 65) - 32));
-    H *a = to_device(a16, M * DEPTH), *b = to_device(b16, COUNT);
+    H *a = fill_16<H>(A, M * DEPTH, &seed), *b = fill_16<H>(B, COUNT, &seed);
     float *d = device_zeros<float>(M * COLUMNS);
-    product16_kernel<H, SIDE, ACROSS, COLUMNS><<<1, 128, sizeof b16>>>(a, b, d);
+    product16_kernel<H, SIDE, ACROSS, COLUMNS><<<1, 128, COUNT * sizeof(H)>>>(a, b, d);
     FINISH();
     to_host(D, d, M * COLUMNS);
     CUDA(cudaFree(a));
     CUDA(cudaFree(b));
     for (int i = 0; i < M; i++)
         for (int j = 0; j < COLUMNS; j++) {
-            float sum = (float)(j / 8 + i % 16 / 8 * 2 + j % 2); /* what d held before */
+            float sum = what_was(i, j);
             for (int k = 0; k < DEEP; k++)
                 sum += A[i * DEPTH + k] * B[ACROSS ? k * SIDE + j : j * SIDE + k];
             wrong += D[i * COLUMNS + j] != sum;
@@ -169,7 +195,6 @@ template <class H, int COLUMNS>
 __global__ void product_shared_kernel(const H *A, const H *B, float *D)
 {
     extern __shared__ __align__(1024) char shared[];
-    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     for (int i = threadIdx.x; i < TOKENS * (M + COLUMNS); i += blockDim.x) {
         const int panel = i / (TOKENS * PANEL), row = i / PANEL % TOKENS, column = i % PANEL;
         const int at = 2 * i, left = (panel - 1) * PANEL + column;
@@ -179,9 +204,7 @@ __global__ void product_shared_kernel(const H *A, const H *B, float *D)
     wgmma_publish();
     __syncthreads();
     float d[COLUMNS / 8][4];
-    for (int j = 0; j < COLUMNS / 8; j++)
-        for (int e = 0; e < 4; e++)
-            d[j][e] = (float)(j + e);
+    begin_sums(d);
     constexpr int PANEL_BYTES = TOKENS * PANEL * 2, NEXT = 16 * PANEL * 2 / 16;
     const uint64_t a = wgmma_operand(shared), b = wgmma_operand(shared + PANEL_BYTES, PANEL_BYTES);
     wgmma_fence(d);
@@ -190,17 +213,12 @@ __global__ void product_shared_kernel(const H *A, const H *B, float *D)
         wgmma_k16_shared<H>(d, a + k * NEXT, b + k * NEXT);
     wgmma_commit();
     wgmma_wait(d);
-    for (int j = 0; j < COLUMNS / 8; j++)
-        for (int e = 0; e < 4; e++) {
-            const int row = 16 * warp + lane / 4 + 8 * (e / 2);
-            D[row * COLUMNS + 8 * j + lane % 4 * 2 + e % 2] = d[j][e];
-        }
+    store_sums(d, D);
 }
 
 template <class H, int COLUMNS> static void product_shared(const char *type)
 {
     static float A[TOKENS * M], B[TOKENS * COLUMNS], D[M * COLUMNS];
-    static H a16[TOKENS * M], b16[TOKENS * COLUMNS];
     int wrong = 0;
     if (compute_capability() != 90) {
         tap_skip("needs compute capability 9.0", "m64n%dk16, %s, A in shared memory", COLUMNS,
@@ -208,20 +226,16 @@ template <class H, int COLUMNS> static void product_shared(const char *type)
         return;
     }
     uint64_t seed = COLUMNS;
-    for (int i = 0; i < TOKENS * M; i++)
-        a16[i] = (H)(A[i] = (float)((int)(random_bits(&seed) % 65) - 32));
-    for (int i = 0; i < TOKENS * COLUMNS; i++)
-        b16[i] = (H)(B[i] = (float)((int)(random_bits(&seed) % 65) - 32));
-    H *a = to_device(a16, TOKENS * M), *b = to_device(b16, TOKENS * COLUMNS);
+    H *a = fill_16<H>(A, TOKENS * M, &seed), *b = fill_16<H>(B, TOKENS * COLUMNS, &seed);
     float *d = device_zeros<float>(M * COLUMNS);
-    product_shared_kernel<H, COLUMNS><<<1, 128, sizeof a16 + sizeof b16>>>(a, b, d);
+    product_shared_kernel<H, COLUMNS><<<1, 128, TOKENS *(M + COLUMNS) * sizeof(H)>>>(a, b, d);
     FINISH();
     to_host(D, d, M * COLUMNS);
     CUDA(cudaFree(a));
     CUDA(cudaFree(b));
     for (int i = 0; i < M; i++)
         for (int j = 0; j < COLUMNS; j++) {
-            float sum = (float)(j / 8 + i % 16 / 8 * 2 + j % 2); /* what d held before */
+            float sum = what_was(i, j);
             for (int token = 0; token < TOKENS; token++)
                 sum += A[token * M + i] * B[token * COLUMNS + j];
             wrong += D[i * COLUMNS + j] != sum;
