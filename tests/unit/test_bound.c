@@ -146,8 +146,9 @@ static void old_rows(void **state)
 
 /* ---- committed rows -------------------------------------------------------------------------- */
 
-/* Error that limits may have: they are measured like everything else. */
-static const double MOST = 1.02;
+/* Error that limits may have: they are measured like everything else, and a product of cuBLASLt has read
+ * memory faster than ./limits. */
+static const double MOST = 1.03;
 
 /* Counts the rows of a file that have a bound; fails on one below it. */
 static size_t check_rows(const char *path, const machine_limits *l)
