@@ -112,11 +112,11 @@ static void product(int k, int group)
 constexpr int DEPTH = 64; /* of A, and at least of B */
 
 /* D += A B, DEPTH / 16 products in groups of their own, for B of COLUMNS columns. In shared memory a row has SIDE
- * numbers: of a column of B along its depth, or, ACROSS, of a row of B. */
+ * numbers: of a column of B along its depth, or, ACROSS, of a row of B, in COLUMNS / SIDE panels. */
 template <class H, int SIDE, bool ACROSS, int COLUMNS>
 __global__ void product16_kernel(const H *A, const H *B, float *D)
 {
-    constexpr int COUNT = ACROSS ? DEPTH * SIDE : COLUMNS * SIDE;
+    constexpr int COUNT = COLUMNS * (ACROSS ? DEPTH : SIDE);
     extern __shared__ __align__(1024) char shared[];
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     for (int i = threadIdx.x; i < COUNT; i += blockDim.x) {
@@ -135,7 +135,7 @@ __global__ void product16_kernel(const H *A, const H *B, float *D)
         }
     float d[COLUMNS / 8][4];
     begin_sums(d);
-    const uint64_t b = wgmma_operand<2 * SIDE>(shared);
+    const uint64_t b = wgmma_operand<2 * SIDE>(shared, 2 * SIDE * DEPTH);
     wgmma_fence(a);
 #pragma unroll
     for (int k = 0; k < PRODUCTS; k++) {
@@ -149,7 +149,7 @@ __global__ void product16_kernel(const H *A, const H *B, float *D)
 
 template <class H, int SIDE, bool ACROSS, int COLUMNS> static void product16(const char *type)
 {
-    constexpr int COUNT = ACROSS ? DEPTH * SIDE : COLUMNS * SIDE;
+    constexpr int COUNT = COLUMNS * (ACROSS ? DEPTH : SIDE);
     constexpr int DEEP = ACROSS ? DEPTH : SIDE;
     int wrong = 0;
     if (compute_capability() != 90) {
@@ -169,7 +169,8 @@ template <class H, int SIDE, bool ACROSS, int COLUMNS> static void product16(con
         for (int j = 0; j < COLUMNS; j++) {
             float sum = what_was(i, j);
             for (int k = 0; k < DEEP; k++)
-                sum += A[i * DEPTH + k] * B[ACROSS ? k * SIDE + j : j * SIDE + k];
+                sum += A[i * DEPTH + k] *
+                       B[ACROSS ? (j / SIDE * DEPTH + k) * SIDE + j % SIDE : j * SIDE + k];
             wrong += D[i * COLUMNS + j] != sum;
         }
     tap_ok(wrong == 0, "m64n%dk16, %s, rows of %d numbers, %s", COLUMNS, type, SIDE,
@@ -184,6 +185,7 @@ template <class H> static void products16(const char *type)
     product16<H, 32, false, 64>(type);
     product16<H, 32, false, 32>(type);
     product16<H, 32, true, 32>(type);
+    product16<H, 32, true, 64>(type);
 }
 
 /* ---- both operands in shared memory ------------------------------------------------------------ */
