@@ -35,8 +35,9 @@ enum activation { ACTIVATION_NONE, ACTIVATION_ELU, ACTIVATION_RELU };
 cudaError_t edge_scores(const pattern *E, const half_scores *of, float *score, cudaStream_t stream);
 
 /* The gradients of a softmax of scores. In: lse of each row, and in `gradient` dp, the loss's gradient by each share.
- * With p = exp(s - lse), D = the sum of p dp over the row, ds = p (dp - D), and dx = ds, or 0.2 ds where the argument of
- * leaky is negative: share[k] = p, gradient[k] = dx, and of_left[row] = the sum of dx over the row. */
+ * Writes share[k] = p, gradient[k] = dx, and of_left[row] = the sum of dx over the row. Here p = exp(s - lse), and D is
+ * the sum of p dp over the row. The gradient by a score is ds = p (dp - D). Then dx = ds, or 0.2 ds where the argument
+ * of leaky is negative. */
 cudaError_t edge_gradients(const pattern *E, const half_scores *of, const float *lse,
                            float *gradient, float *share, float *of_left, cudaStream_t stream);
 

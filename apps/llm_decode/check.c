@@ -231,11 +231,11 @@ static enum status check_embed(checker *k, error_text *error)
  * and 8 over blocks: d = 61.
  * The mean: off by m = u (d + 1) mean|x|; so x - mean by u |x - mean| + m.
  * The variance: each block sums up squares around its own mean, then come the squares of the means' distances. The blocks'
- * means are off by m in their weighted mean. So squares around them lack up to 2 r m of those around the mean, r the largest
- * |x - mean|, and the mean's own error adds m^2: w = 2 r m + m^2. Each square rounds 3 times, its sum d times, a product
- * and the division once: off by w + u (d + 5) (variance + w). If that is a share t of variance + epsilon, up to a tenth,
- * the inverse of its root is off by 0.6 t + 4 u of itself: sum, root and division round. Two products and a sum follow, and
- * the rounding to fp16. */
+ * means are off by m in their weighted mean. So squares around them lack up to 2 r m of those around the mean, where r is
+ * the largest |x - mean|. The mean's own error adds m^2: w = 2 r m + m^2. Each square rounds 3 times, its sum d times, a
+ * product and the division once: off by w + u (d + 5) (variance + w). Let that be a share t of variance + epsilon, with t
+ * up to a tenth. Then the inverse of its root is off by 0.6 t + 4 u of itself: sum, root and division round. Two products
+ * and a sum follow, and the rounding to fp16. */
 static enum status check_normed(checker *k, int layer, const float *gains, const float *shifts,
                                 int c, error_text *error)
 {

@@ -1,9 +1,9 @@
 /*
  * kernels.h - what stands between the products of a decoding step: embedding, norms, attention over the cache, argmax.
  *
- * A pass has columns: `tokens` of each of `sequences`, side by side. Column c is token c % tokens of sequence c / tokens, at
- * position *t + c % tokens, where t, in device memory, counts the tokens that are in the cache. So one CUDA graph serves
- * all steps. A step of decoding has one token of each sequence; a pass over a prompt has several.
+ * A pass has columns: `tokens` of each of `sequences`, side by side. Column c is token c % tokens of sequence c / tokens.
+ * Its position is *t + c % tokens, where *t, in device memory, counts the tokens that are in the cache. So one CUDA graph
+ * serves all steps. A step of decoding has one token of each sequence; a pass over a prompt has several.
  *
  * All numbers are fp16, sums are formed in fp32. With `early` a kernel may start before the one before it in the stream
  * has ended (device/pdl.cuh). Until it waits it loads only parameters, and what earlier steps left: a step begins with

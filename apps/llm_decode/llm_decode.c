@@ -1,8 +1,8 @@
 /*
  * Lab 62 - decoding with pruned weights: a language model's step as one graph.
  *
- * Beside it the same decoder with dense products: checks of every part, tokens a second, the time of each part, bytes of
- * memory, and by formula what each format of pruned weights is worth.
+ * Beside it runs the same decoder with dense products. Every part is checked. The program prints tokens a second,
+ * the time of each part, bytes of memory, and by formula what each format of pruned weights is worth.
  *
  *   make apps && build/simt/apps/llm_decode/llm_decode --model tiny --batch 4
  *

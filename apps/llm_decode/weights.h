@@ -1,6 +1,6 @@
 /*
- * weights.h - random weights of which every row keeps equally many, made on the device in a moment, and element by element
- * on the host, where the checks want them.
+ * weights.h - random weights, of which every row keeps equally many. The device makes them all in a moment. The host makes
+ * single ones, where the checks want them.
  *
  * Which columns a row keeps: a permutation of its columns, seeded by the row, says it; kept are the columns that it sends
  * below `kept`. So the number is exact, no element waits for another, and nothing is stored or sorted.

@@ -1,8 +1,8 @@
 /*
  * check.h - a net on the device against fp64: every layer on its own inputs, and the scores of whole images.
  *
- * A layer may be off by what rounding explains, u (n + 5) (sum |w| |x| + |b|) for n products, and the rounding of its result
- * where that is stored in 16 bits. ReLU makes no error larger.
+ * A layer may be off by what rounding explains: u (n + 5) (sum |w| |x| + |b|) for n products. Where its result is stored in
+ * 16 bits, the rounding of that is added. ReLU makes no error larger.
  *
  * The net's scores may be off, in the relative Frobenius norm, by twice the root of the sum of squares of what the layers
  * add: u sqrt(n) of a sum's n roundings, which have random signs, and two roundings of each number stored in 16 bits. TF32

@@ -3,7 +3,7 @@
  *
  * First exact numbers: the arrangement is looked at entry by entry, and every number of every slot's row must be right to
  * the bit (numbers.h). Then random ones: of some tokens each part is formed again from what the part before has left on the
- * device, so that errors do not add up, and may be off by what rounding explains.
+ * device. So errors do not add up, and a part may be off by what rounding explains.
  *
  *   logits       u (n + 4) sum |x| |w|                                             u = 2^-24, n products
  *   gates        u (experts + 24 + 4 range) of the gate: exp of differences that are rounded, a sum, a quotient

@@ -1,6 +1,6 @@
 /*
- * moe.c - a mixture of experts that drops no token: block-sparse products whose layout is made on the GPU in every step,
- * beside cuBLAS expert by expert, grouped, and with every expert as large as the fullest.
+ * moe.c - a mixture of experts that drops no token. Its products are block-sparse, and the GPU makes their layout in
+ * every step. Beside them stands cuBLAS: expert by expert, grouped, and with every expert as large as the fullest.
  *
  *   make apps && build/simt/apps/moe/moe
  */

@@ -3,8 +3,9 @@
  * check wants it. All of them are fp16 numbers without rounding.
  *
  * NUMBERS_RANDOM are odd multiples of a power of two. NUMBERS_EXACT are whole numbers, and experts whose results take a
- * few operations: hidden number h of expert e is one number of x or its negative, and output c is the sum of one hidden number
- * and twice another. So each number of each token's row can be checked, to the bit, and tells the expert it came from.
+ * few operations: hidden number h of expert e is one number of x or its negative. Output c is the
+ * sum of one hidden number and twice another. So each number of each token's row can be checked, to
+ * the bit, and tells the expert it came from.
  */
 #ifndef MOE_NUMBERS_H
 #define MOE_NUMBERS_H

@@ -1,8 +1,8 @@
 /*
- * product_wgmma.cu - products of rows on Hopper: tiles of 256 x 256 for a cluster of two thread blocks, 128 rows each. The copy
- * engine fills a ring of four steps, and two warpgroups of a block multiply, 64 rows each, with the rows in registers and W
- * in shared memory. Each block fetches its rows and half of W, which it sends to both: W comes from L2 once. The ring is
- * that of lab 53.
+ * product_wgmma.cu - products of rows on Hopper: tiles of 256 x 256 for a cluster of two thread
+ * blocks, 128 rows each. The copy engine fills a ring of four steps. Two warpgroups of a block
+ * multiply 64 rows each, with the rows in registers and W in shared memory. Each block fetches its
+ * rows and half of W, which it sends to both: W comes from L2 once. The ring is that of lab 53.
  *
  * Maps of the copy engine hold addresses and sizes, and neither changes from step to step: rows have room for any routing,
  * and the expert is a part of the coordinates. So the host makes them without knowing where a token went.

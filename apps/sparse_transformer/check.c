@@ -143,9 +143,9 @@ static double worst_of_product(const row_part *r, double *room)
 
 /* LayerNorm of a row; W is the gain. With u = ROUNDOFF and n = in:
  * the mean is a sum of n terms and a division, off by u (n + 2) mean|x|; so x - mean is off by e = u |x - mean| + that;
- * the variance, a mean of squares, is off by 2 mean(|x - mean| e) + mean(e^2) + u (n + 3) mean((|x - mean| + e)^2). If
- * that is a share t of variance + epsilon, up to a tenth, its root's inverse is off by a share of 0.6 t + 4 u: the sum,
- * the root and the division round. The last two products and the sum round once each. */
+ * the variance, a mean of squares, is off by 2 mean(|x - mean| e) + mean(e^2) + u (n + 3) mean((|x - mean| + e)^2). Let
+ * that be a share t of variance + epsilon, with t up to a tenth. Then its root's inverse is off by a share of
+ * 0.6 t + 4 u: the sum, the root and the division round. The last two products and the sum round once each. */
 static double worst_of_norm(const row_part *r, double *room)
 {
     const int n = r->in;

@@ -1,10 +1,10 @@
 /*
  * check.h - a layer against fp64: each part from the inputs that it really had.
  *
- * A part's inputs are what the device holds after the part before, so that errors do not pile up, and each part has a
- * bound of its own that rounding explains. Exact numbers are formed here and in ops/attention_problem.c, never by
- * kernels. Rows are all of the sequence up to 256 tokens, else 64 of them, the first and the last among them; every
- * column of those is checked.
+ * A part's inputs are what the device holds after the part before, so errors do not pile up. Each part has a bound of
+ * its own that rounding explains. Exact numbers are formed here and in ops/attention_problem.c, never by kernels.
+ * Rows are all of the sequence up to 256 tokens, else 64 of them, the first and the last among them; every column of
+ * those is checked.
  */
 #ifndef SPARSE_TRANSFORMER_CHECK_H
 #define SPARSE_TRANSFORMER_CHECK_H

@@ -6,9 +6,9 @@
 
 #include "matrix/csr.h"
 
-/* Writes a grey image (name.pgm, up to 512 x 512) or a drawing with a key (name.svg, up to 48 x 48 squares) of square
- * matrix A. A square's shade says which share of its places are nonzeros, in steps of a factor 2. STATUS_USAGE: another
- * ending; STATUS_RUNTIME: the file cannot be written. */
+/* Writes a picture of square matrix A. It is a grey image (name.pgm, up to 512 x 512) or a drawing with a key
+ * (name.svg, up to 48 x 48 squares). A square's shade says which share of its places are nonzeros, in steps of a factor
+ * 2. STATUS_USAGE: another ending; STATUS_RUNTIME: the file cannot be written. */
 enum status picture_write(const csr_matrix *A, const char *path, error_text *error);
 
 #endif

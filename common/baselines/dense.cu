@@ -3,8 +3,8 @@
 #include "device/cuda_try.h"
 #include "device/half.cuh"
 
-/* Limit of A with its zeros: the largest of the recurrent layers in fp32, 32768 x 8192, takes half of it, and
- * so does that of the language models in 16 bits, 49152 x 12288. */
+/* Limits the bytes of A with its zeros. The largest of the recurrent layers in fp32, 32768 x 8192, takes half
+ * of that. So does the largest of the language models in 16 bits, 49152 x 12288. */
 constexpr double MOST_BYTES = 0x1p31;
 
 /* B holds NaN and infinities where A's column is empty (ops/spmm.c). A sparse product never reads

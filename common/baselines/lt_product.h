@@ -40,8 +40,8 @@ typedef struct lt_product lt_product;
 cudaError_t lt_product_create(const lt_gemm *gemm, lt_product **product);
 
 /* Takes the algorithm at *place, counted from 1. At place 0 it runs all of them on zeros of the problem's shape, on the
- * legacy default stream, with an empty L2 cache before each run where `cold`; it takes the fastest, and *place becomes its
- * own. cudaErrorNotSupported: none runs, or the list is shorter. */
+ * legacy default stream. Where `cold`, the L2 cache is emptied before each run. It takes the fastest, and *place becomes
+ * its own. cudaErrorNotSupported: none runs, or the list is shorter. */
 cudaError_t lt_product_choose(lt_product *product, bool cold, int *place);
 
 /* Enqueues the product. Where beta is 0, C is not read and may be NULL; D may be C. */

@@ -12,10 +12,10 @@
 extern "C" {
 #endif
 
-/* Rearranges d_order, a permutation of 0 .. count-1, so that d_key[d_order[i]] ascends. Stable: what
- * has equal keys stays in the order it had, so a second call with another key sorts by that one
- * first and by the earlier one among equals; and the result is the same in every run. Keys lie in
- * 0 .. largest_key, and every 8 bits of that cost one pass over the data. Enqueued on `stream` and
+/* Rearranges d_order, a permutation of 0 .. count-1, so that d_key[d_order[i]] ascends. The sort is
+ * stable: what has equal keys stays in the order it had. So a second call with another key sorts by
+ * that one first, and by the earlier one among equals. The result is the same in every run. Keys lie
+ * in 0 .. largest_key, and every 8 bits of that cost one pass over the data. Enqueued on `stream` and
  * waited for; allocates and frees a workspace of about count * 5 bytes, 12 below 2^18 of them. */
 cudaError_t device_argsort(const int *d_key, int largest_key, int *d_order, int count,
                            cudaStream_t stream);

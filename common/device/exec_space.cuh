@@ -1,7 +1,7 @@
 /*
  * exec_space.cuh - where a plan is made: on the GPU, or on the host for comparison. The steps of a plan are
- * written once, as functions of an index; parallel_for() runs them over all indices in either space, and sums
- * and sorts are exact in integers, so that both make the same plan to the bit.
+ * written once, as functions of an index; parallel_for() runs them over all indices in either space. Sums and
+ * sorts are exact in integers, so both make the same plan to the bit.
  */
 #ifndef DEVICE_EXEC_SPACE_CUH
 #define DEVICE_EXEC_SPACE_CUH

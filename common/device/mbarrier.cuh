@@ -1,6 +1,6 @@
 /*
- * mbarrier.cuh - barriers in shared memory that count arrivals and bytes, and bulk copies from global
- * to shared memory that report to them (compute capability 9.0 and up; a trap below).
+ * mbarrier.cuh - barriers in shared memory that count arrivals and bytes. Bulk copies from global to
+ * shared memory report to them. (Compute capability 9.0 and up; a trap below.)
  *
  *     mbarrier_init(&full, 1);             one thread; mbarrier_publish() and __syncthreads() follow
  *     mbarrier_expect(&full, bytes);       one arrival, and so many bytes to come in this phase

@@ -64,8 +64,8 @@ template <class T> struct mma_operands { /* of 16 bits */
     }
 };
 
-/* A lane takes columns 2 g and 2 g + 1 of B for rows g and g + 8 of the mma, so that it loads both at once.
- * Of C they are those columns again. */
+/* A lane takes columns 2 g and 2 g + 1 of B for rows g and g + 8 of the mma. So it loads both at once. Of C
+ * they are those columns again. */
 template <> struct mma_operands<float> {
     struct left {
         uint32_t high[4], low[4];

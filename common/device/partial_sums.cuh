@@ -1,8 +1,8 @@
 /*
  * partial_sums.cuh - sums that several blocks have parts of, added up in one order: the same bits in every run.
  *
- * Each block leaves its part in the memory of partial_sums.h, and the one that comes last adds up all, from the first to the
- * last, whoever made them. A thread has COUNT times four sums, and in each part the same ones.
+ * Each block leaves its part in the memory of partial_sums.h. The one that comes last adds up all parts, from the first to
+ * the last, whoever made them. A thread has COUNT times four sums, and in each part the same ones.
  */
 #ifndef DEVICE_PARTIAL_SUMS_CUH
 #define DEVICE_PARTIAL_SUMS_CUH

@@ -3,9 +3,9 @@
  *
  * Several warps, the "ways" of a set, share two strips of C: each has multiplied other columns of A, so
  * each has sums of both strips. Afterwards way 0 has all of the first strip, way 1 all of the second, and
- * the other ways have none. Sums go through shared memory. Two barriers keep the order: `given` counts the
- * lanes that have left their sums, `taken` the lanes that have added all of them, so that the sums of the
- * next round may be left.
+ * the other ways have none. Sums go through shared memory. Two barriers keep the order. `given` counts the
+ * lanes that have left their sums. `taken` counts the lanes that have added all of them: then the sums of
+ * the next round may be left.
  */
 #ifndef DEVICE_SUMS_EXCHANGE_CUH
 #define DEVICE_SUMS_EXCHANGE_CUH

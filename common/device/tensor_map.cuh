@@ -7,9 +7,9 @@
  *     kernel(const __grid_constant__ tensor_map X)     a parameter, as it is, or a member of one
  *     tensor_copy(tile, &X, row, column, &full);       one thread; bytes announced as for bulk_copy
  *
- * The copy writes a row of the box after the other. A row is 128, 64 or 32 bytes, 64, 32 or 16 numbers, in pieces of 16
- * bytes, and the tile begins at a multiple of eight rows. The places of pieces are those of swizzle.cuh. What lies outside
- * the matrix arrives as 0, and counts.
+ * The copy writes a row of the box after the other. A row is 128, 64 or 32 bytes (64, 32 or 16 numbers) in pieces of 16
+ * bytes. The tile begins at a multiple of eight rows. The places of pieces are those of swizzle.cuh. What lies outside the
+ * matrix arrives as 0, and counts.
  *
  * PTX ISA, "cp.async.bulk.tensor"; CUDA driver API, "Tensor Map Object Management".
  */

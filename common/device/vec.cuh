@@ -4,7 +4,7 @@
  *     float b[4];
  *     load_vector(b, B + offset);         one 16-byte load
  *
- * V elements of type T make 1, 2, 4, 8 or 16 bytes (half x 8 and float x 4 are both 16), and the
+ * V elements of type T make 1, 2, 4, 8 or 16 bytes (half x 8 and float x 4 are both 16). The
  * address must be a multiple of that.
  */
 #ifndef DEVICE_VEC_CUH

@@ -13,8 +13,8 @@
  * gives its registers to others behind the turn's last product.
  *
  * A is 64 x K: each warp has 16 rows, as in mma.m16n8kK (mma.cuh). D is 64 x N: of a warp's 16 rows d[j] is what
- * such a product makes of columns 8 j and up. B is K x N and lies in shared memory, in rows of 128 or 64 bytes whose
- * pieces of 16 bytes are swizzled as tensor_copy (tensor_map.cuh) leaves them. A row is one of two things:
+ * such a product makes of columns 8 j and up. B is K x N and lies in shared memory, in rows of 128 or 64 bytes.
+ * Their pieces of 16 bytes are swizzled as tensor_copy (tensor_map.cuh) leaves them. A row is one of two things:
  *
  *     a column of B      N rows; a product takes 32 bytes of each: the next K, 32 bytes further on
  *     ACROSS: a row      of N numbers, K rows a product; 16-bit numbers only

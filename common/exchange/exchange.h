@@ -118,9 +118,9 @@ const char *exchange_failure(void);
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
-/* Waits until `stream` has done all its work. A rank that died would keep it waiting for ever: after
- * EXCHANGE_TIMEOUT seconds (60, of the environment), and at once where NCCL tells of an error, the ranks of this process
- * give up, and every later exchange fails. Returns at once if no ranks have met. */
+/* Waits until `stream` has done all its work. A rank that died would keep it waiting for ever. So the ranks of this
+ * process give up after EXCHANGE_TIMEOUT seconds (60, of the environment), and at once where NCCL tells of an error.
+ * Then every later exchange fails. Returns at once if no ranks have met. */
 cudaError_t exchange_wait(cudaStream_t stream);
 
 /* Seconds that a rank waits for another. */

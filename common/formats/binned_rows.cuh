@@ -145,7 +145,7 @@ static __device__ __forceinline__ void sum_share(const binned_rows_product &p, i
 }
 
 /* Works on a chunk of a segment too long for a warp. The block that comes last adds up all chunks
- * of the segment in their order, so that the sum has the same bits in every run. */
+ * of the segment in their order. So the sum has the same bits in every run. */
 template <class SUM, int LANES, int V, int K>
 static __device__ void long_segment(const binned_rows_product &p)
 {

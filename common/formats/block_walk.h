@@ -3,8 +3,8 @@
  * fetched once for all of them.
  *
  * `group` neighbouring output blocks are a group. Its list has an entry for each input block that at least one of them
- * sums over: stride ints, {input block, number of the weight block of each output, or -1 where there is none}, and the
- * rest is padding, to 16 bytes. A list may be cut into pieces of like length, which are added up.
+ * sums over. An entry has `stride` ints: {input block, number of the weight block of each output, or -1 where there is
+ * none}. The rest is padding, to 16 bytes. A list may be cut into pieces of like length, which are added up.
  */
 #ifndef FORMATS_BLOCK_WALK_H
 #define FORMATS_BLOCK_WALK_H

@@ -1,7 +1,7 @@
 /*
- * column_tiles.h - the pattern of a sparse matrix for kernels that keep some rows of a dense operand, those of a
- * range of its columns, in shared memory: its nonzeros in the order of such ranges, dealt out to blocks of
- * threads in equal shares.
+ * column_tiles.h - the pattern of a sparse matrix, its nonzeros in the order of ranges of columns. A kernel
+ * keeps the rows of a dense operand that belong to a range in shared memory. Blocks of threads get equal shares
+ * of the nonzeros.
  *
  * The columns are cut into tiles of equal width. A row's nonzeros in a tile are a segment. Segments follow each
  * other by tile, then by row, and each begins and ends at a multiple of eight places. What it does not fill holds

@@ -143,8 +143,8 @@ static __global__ void match_kernel(const __grid_constant__ lane_major m, encodi
 
 /* ---- values --------------------------------------------------------------------------------------- */
 
-/* A lane's values of a quad of one slot follow each other in its bank, of which `values` is the first
- * word, from half `at` on, which moves on. */
+/* Writes a lane's values of a quad of one slot into its bank, one behind the other. `values` is the
+ * bank's first word. The first value goes to half `at`, which moves on. */
 static __device__ void write_values(const tca_bme &from, const quad_bitmaps &strip, uint32_t mask,
                                     int *rank, uint16_t *values, uint32_t &at)
 {

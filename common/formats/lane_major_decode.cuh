@@ -14,8 +14,8 @@
  * the back, from the last four. So at a border between two fragments one address serves both: the back of
  * one and the front of the next. A selector for the byte permutation says which half goes where. It comes
  * from a table of 16 entries for the front and 16 for the back, by the four bits of the mask. One word of a
- * front or back has its values in one word of the bank, so the permutation can take its zeros from a
- * register that is zero; the other may need both words. If it needs a zero, three values are stored at most:
+ * front or back has its values in one word of the bank. So the permutation can take its zeros from a
+ * register that is zero. The other may need both words. If it needs a zero, three values are stored at most:
  * the half that is farthest from the border belongs to somebody else. The permutation can also fill a byte
  * with copies of a top bit, so of that half only a top bit need be cleared. The selector itself says which:
  * a digit from 8 on asks for copies, and the top bits of digits 1 and 3 lie where those of bytes are.

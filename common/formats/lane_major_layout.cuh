@@ -38,9 +38,9 @@ struct slot_quad {
     }
 };
 
-/* Goes through the steps of a block. What it has of a group that began in another block comes last: the sums of
- * that are put together in the block where the group ends, which so has its own at hand then, and those of the
- * others are there, or nearly. */
+/* Goes through the steps of a block. What it has of a group that began in another block comes last. The sums of
+ * that are put together in the block where the group ends. So this block has its own at hand then, and those of
+ * the others are there, or nearly. */
 struct step_cursor {
     int quads, step;
     int begin, end;  /* the block's quads */
@@ -111,13 +111,13 @@ __host__ __device__ static inline uint32_t bank_of(uint32_t note)
 
 /* ---- elements ------------------------------------------------------------------------------------- */
 
-/* A lane (g, t) has, of columns 8t to 8t + 7 of either 32 of a quad, those of rows g and g + 8. Of
- * these 8 x 2 x 2 elements the first four columns of the first 32 are its part of fragment 0, the last
+/* A lane (g, t) has, of columns 8t to 8t + 7 of either 32 of a quad, those of rows g and g + 8. These
+ * are 8 x 2 x 2 elements. The first four columns of the first 32 are its part of fragment 0, the last
  * four of fragment 1, and so on. So columns are taken in another order than they have in memory, within
  * each 32; B is brought into the same order (lane_major_operand.cuh).
  *
- * A lane has eight elements of fragment f. Number i, the half i % 2 of word a[i / 2], is in row g + 8 * (i / 2 % 2) and
- * column 32 (f / 2) + 8 t + 4 (f % 2) + 2 (i / 4) + i % 2. */
+ * A lane has eight elements of fragment f. Number i is the half i % 2 of word a[i / 2]. It is in row
+ * g + 8 * (i / 2 % 2). Its column is 32 (f / 2) + 8 t + 4 (f % 2) + 2 (i / 4) + i % 2. */
 __host__ __device__ static inline int row_in_strip(int lane, int i)
 {
     return lane / 4 + i / 2 % 2 * 8;

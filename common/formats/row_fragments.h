@@ -8,8 +8,8 @@
  * columns, of which one may be zero. Words of a chunk that are not zero follow each other in the order in
  * which lanes want them; a bit says whether a lane's word is there.
  *
- * Products multiply the zeros between nonzeros. A row of B with an Inf or NaN in it therefore spoils all
- * rows of a panel if one of them refers to it, and no others.
+ * Products multiply the zeros between nonzeros. So an Inf or NaN in a row of B spoils all rows of a
+ * panel if one of them refers to that row. It spoils no others.
  */
 #ifndef FORMATS_ROW_FRAGMENTS_H
 #define FORMATS_ROW_FRAGMENTS_H

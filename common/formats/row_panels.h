@@ -1,6 +1,6 @@
 /*
- * row_panels.h - panels of neighbouring rows: a column that all rows of a panel name is stored once, so a kernel that takes
- * a panel loads what it names once for all of them.
+ * row_panels.h - panels of neighbouring rows. A column that all rows of a panel name is stored once. So a kernel that takes
+ * a panel loads what such a column names once for all rows.
  *
  *   list 0            columns of all rows of the panel
  *   list 1 + i        other columns of the panel's row i

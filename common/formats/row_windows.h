@@ -13,8 +13,8 @@
  *
  * Work is cut into items: a window, or a part of one with many runs. The longest come first.
  *
- * Products multiply the zeros of a run. A row of B with an Inf or NaN in it therefore spoils all 16 rows of a window
- * of which one refers to it, and no others.
+ * Products multiply the zeros of a run. So an Inf or NaN in a row of B spoils all 16 rows of a window if one of them
+ * refers to that row. It spoils no others.
  *
  * Source: BRP-SpMM (IPDPS 2025) for windows, runs and the residual; key, items and filling up are this suite's.
  */

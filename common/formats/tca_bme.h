@@ -9,7 +9,7 @@
  *     group        64 x 64    four strips from top to bottom: what a block takes at a time
  *
  * Groups come row by row of groups; the last ones are filled up with elements that are not stored.
- * Values come in the order of the bits, and those of a group begin at a multiple of 8 (16 bytes, one
+ * Values come in the order of the bits. Those of a group begin at a multiple of 8 (16 bytes, one
  * asynchronous copy), with zeros after the last. Bytes: 4 (groups + 1) + 8 bitmaps + 2 values.
  *
  * CSR may name an element twice, and a bitmap cannot. The first of such values is stored as all are.

@@ -13,7 +13,7 @@
 enum { COMPILER = 6 };
 
 /* A job of nvcc's is four processes at once: nvcc, a shell, gcc, cc1plus. Twice that is set aside for
- * each, so that make and the walls have room, and what else a grader that is not root runs as the same
+ * each. So make and the walls have room, and so has what else a grader that is not root runs as the same
  * user. Memory is limited for each process: a job more is as much more that a submission may take. */
 enum { COMPILE_PROCESSES = 64, JOB_PROCESSES = 2 * 4 };
 

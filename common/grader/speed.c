@@ -4,10 +4,10 @@
  * The clock starts when the runner is told to work on a batch and stops when it says that it is done:
  * what it might do to events or clocks of its own changes nothing. It says so too early at its peril: "done"
  * comes with fingerprints of all results, which must be those that are fetched and checked afterwards. A
- * batch goes once over slots that all hold other right-hand sides, put there while the submission was
- * not running, and rows of every result, drawn afterwards, are checked. The reference is the staff's
- * own lab, linked to the same runner, with the same inputs. The two take turns, so that what drifts on a
- * machine meets both, and how far the reference differs from itself is known.
+ * batch goes once over slots that all hold other right-hand sides, put there while the submission was not
+ * running. Rows of every result, drawn afterwards, are checked. The reference is the staff's own lab, linked
+ * to the same runner, with the same inputs. The two take turns, so that what drifts on a machine meets both,
+ * and how far the reference differs from itself is known.
  */
 #include "grader/speed.h"
 

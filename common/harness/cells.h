@@ -6,10 +6,10 @@
 
 #include "harness/options.h"
 
-/* Writes CSV, a line for each dataset, width and precision that these options would run: columns of
- * row.h as far as they are known before, with the last lab among the contenders standing for all of
- * them, and last the column `spec`, which names the dataset on a command line. Reads no matrix and
- * opens no device. */
+/* Writes CSV, a line for each dataset, width and precision that these options would run. Its
+ * columns are those of row.h, as far as they are known before. The last lab among the contenders
+ * stands for all of them. The last column, `spec`, names the dataset on a command line. Reads no
+ * matrix and opens no device. */
 enum status cells_write(FILE *out, const options *o, error_text *error);
 
 #endif

@@ -18,8 +18,8 @@ extern "C" {
 cudaError_t device_checksum(const void *d_data, size_t bytes, uint64_t *hash);
 
 /* Enqueues what fills the L2 cache with `d_data`, at least as large as the cache: zeros are written
- * there, and read again. What was written alone would stay in the cache to be written back later, at
- * the cost of whoever runs next (up to 50 MB on an H200, 12 us). */
+ * there, and read again. What was written alone would stay in the cache and be written back later.
+ * Whoever runs next would pay for it (up to 50 MB on an H200, 12 us). */
 cudaError_t device_flush_cache(void *d_data, size_t bytes, cudaStream_t stream);
 
 /* Enqueues a kernel that keeps the device busy for about `microseconds` and touches no memory. What

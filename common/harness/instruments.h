@@ -76,8 +76,8 @@ typedef struct counters {
      * memory. */
     int64_t l1_hit_sectors;
     int64_t l2_read_bytes, l2_write_bytes, dram_read_bytes, dram_write_bytes;
-    /* Loads that missed L1 and waited for L2, or for memory, along the longest chain of warps, each
-     * starting when another has left its place on the SM. */
+    /* Count loads that missed L1 and waited for L2, or for memory, along the longest chain of
+     * warps. In a chain each warp starts when another has left its place on the SM. */
     int64_t longest_l2_waits, longest_dram_waits;
 } counters;
 

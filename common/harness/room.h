@@ -15,9 +15,9 @@ int64_t devices_needed(double need, double on_each, double room);
  * would hold, as B of SpMM; negative: nothing is known of several. `width` names what to make smaller. */
 enum status room_on_device(double need, double on_each, const char *width, error_text *error);
 
-/* STATUS_MEMORY where the problems of a dataset whose counts the registry knows take more than the device or this machine
- * has, even at the least width asked for. Nothing is made or read. Other datasets, and operations without a footprint, are
- * counted when they are made. */
+/* Returns STATUS_MEMORY where the problems of a dataset take more than the device or this machine has, even at the least
+ * width asked for. The registry must know the dataset's counts. Nothing is made or read. Other datasets, and operations
+ * without a footprint, are counted when they are made. */
 enum status room_ahead(const dataset *d, const options *o, enum precision precision,
                        error_text *error);
 

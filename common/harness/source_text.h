@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Line `number` (from 1) of the file whose name is the first `length` characters of `file`, relative
- * to the project's folder, without the blanks around it. False if it cannot be read, or if it has
- * been edited since this program was built: the line may be another now. */
+/* Copies line `number` (from 1) of a file to `text`, without the blanks around it. The file's name
+ * is the first `length` characters of `file`, relative to the project's folder. False if it cannot
+ * be read, or if it has been edited since this program was built: the line may be another now. */
 bool source_text(const char *file, int length, int number, char *text, size_t bytes);
 
 /* All of that file, under the same conditions; the caller frees it. NULL: it cannot be read, or has been

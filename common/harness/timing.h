@@ -28,9 +28,9 @@ double timing_median(double *sample, int n);
 double timing_iqr(const double *sorted, int n);
 
 /* Times operation->run(instance, d_outputs, stream). Warms up until the time is stable, then takes
- * options->runs runs, or 20 to 200 until the median is known to 1 %, but no more than three seconds
- * of them: a slow kernel gets fewer, at least 3 (`runs` says how many). With cold L2
- * the cache is flushed before every run, outside the timed region. */
+ * options->runs runs, or 20 to 200 until the median is known to 1 %. It takes no more than three
+ * seconds of them: a slow kernel gets fewer, at least 3 (`runs` says how many). With cold L2 the
+ * cache is flushed before every run, outside the timed region. */
 cudaError_t time_runs(const operation *op, void *instance, void *const *d_outputs, const options *o,
                       size_t l2_bytes, timing *result);
 

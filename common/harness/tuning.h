@@ -9,9 +9,10 @@
 /* Gives the problem the knobs that --set names. */
 void tuning_knobs(problem *p, const options *o);
 
-/* Fills tuning[]: by the contender's own rule, or as --set says; with --tune by measuring every
- * combination of what --set leaves open, or the contender's short list with what --set says (each one
- * checked, wrong ones never chosen), remembered in the user's cache (tuning_cache.h). Where that cannot be written, one line on standard error says so. */
+/* Fills tuning[] by the contender's own rule, or as --set says. With --tune it measures every
+ * combination of what --set leaves open, or the contender's short list with what --set says. Each
+ * one is checked, and wrong ones are never chosen. The choice is remembered in the user's cache
+ * (tuning_cache.h). Where that cannot be written, one line on standard error says so. */
 void tuning_choose(workbench *w, const contender *c, int *tuning);
 
 /* Iterates over all combinations of a contender's tunables: sets tuning[] to the first one; to the

@@ -191,7 +191,7 @@ static int64_t products_of(const problem *p, int which, int64_t row, int64_t pla
  * more.
  *
  * Always. The sum is off by R u sum |ab|. The bound (ops/rounding.c) is u (n + 4) sum |ab|, or no less than
- * 6 u sqrt(n sum (ab)^2), which is at least 6 u sum |ab| (Cauchy, Schwarz). So R / min(n + 4, 6) of it is enough.
+ * 6 u sqrt(n sum (ab)^2). The second is at least 6 u sum |ab| (Cauchy, Schwarz). So R / min(n + 4, 6) of it is enough.
  *
  * With random signs. Half of R is the rounding of each factor. Then errors have the random signs of B, and their sum has
  * a standard deviation of 0.6 R u sqrt(sum (ab)^2) at most. Ten of them are R / sqrt(n) of either bound, or less. */

@@ -59,9 +59,9 @@ void workbench_destroy(workbench *w);
  * other dense inputs, at the same addresses. What was kept of the first ones is wrong then. */
 void workbench_evaluate(workbench *w, const contender *c, const int *tuning, outcome *out);
 
-/* Prepares and runs once under the instruments, whose counters and findings are in the outcome, and
- * checks the result, unless only a sample of it was made. A finding makes a contender wrong. A device
- * that failed is reset; false means that it is lost, and nothing can follow. */
+/* Prepares and runs once under the instruments. Their counters and findings are in the outcome. It
+ * checks the result, unless only a sample of that was made. A finding makes a contender wrong. A
+ * device that failed is reset; false means that it is lost, and nothing can follow. */
 bool workbench_inspect(workbench *w, const contender *c, const int *tuning, outcome *out);
 
 /* Fills every output with NaN. */

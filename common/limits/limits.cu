@@ -243,8 +243,8 @@ static cudaError_t measure_mma(int depth, float *d_sink, double *gflops)
     return cudaSuccess;
 }
 
-/* The better of the warp's products, whose rate a kernel of the suite can reach, and of cuBLAS, which has
- * instructions of its own (wgmma on sm_90): a bound needs the higher one. */
+/* Takes the better rate of the warp's products and of cuBLAS: a bound needs the higher one. A kernel of
+ * the suite can reach the warp's. cuBLAS has instructions of its own (wgmma on sm_90). */
 static cudaError_t measure_tensor_cores(int compute_capability, float *d_sink, machine_limits *l)
 {
     if (compute_capability >= 80) {

@@ -17,8 +17,8 @@ extern "C" {
 /* The sides that a block may have: 8, 16, 32 and 64. Blocks are square. */
 bool block_side_is_known(int64_t side);
 
-/* Blocks have numbers 0 .. blocks - 1 in z-order: the bits of row and column alternate in what they are sorted by, so
- * that blocks near each other in both directions lie near in memory. */
+/* Blocks have numbers 0 .. blocks - 1 in z-order: the bits of row and column alternate in what they are sorted by. So
+ * blocks near each other in both directions lie near in memory. */
 typedef struct block_layout {
     int rows, cols; /* CB and KB */
     int blocks;

@@ -30,7 +30,7 @@ typedef struct csr_matrix {
 
 /* Allocates the arrays of a rows x cols matrix with nnz entries; values only if asked for.
  * row_ptr is zeroed, the other arrays are not. Fails with STATUS_MEMORY when the machine has less
- * memory available than the arrays take (Linux would grant them and kill the process later), and
+ * memory available than the arrays take (Linux would grant them and kill the process later). Fails
  * with STATUS_DATASET for sizes outside the ranges above. On failure *A is all zero. */
 enum status csr_alloc(csr_matrix *A, int64_t rows, int64_t cols, int64_t nnz, bool with_values,
                       error_text *error);

@@ -42,8 +42,8 @@ const char *dataset_origin_name(enum dataset_origin origin);
  *   rand:... weights:... grid:...  a generator (generate.h has the list)
  *   a path                   a file of any format in reader.h, or a lab-format base name
  *   products@3/8             range 3, counted from 0, of the rows of any of these, cut into 8 of like work (row_cut.h)
- * A registry name whose file disagrees with the registry's counts is an error, not a stand-in, and
- * so is a data_dir or $SPMM_DATA_DIR that is no folder.
+ * A registry name whose file disagrees with the registry's counts is an error, not a stand-in. So
+ * is a data_dir or $SPMM_DATA_DIR that is no folder.
  * An unknown name fails with STATUS_DATASET and the nearest name in the message.
  * $SPMM_REGISTRY names another registry; its data/ and samples/ then stand beside it. */
 enum status dataset_open(const char *spec, const char *data_dir, dataset *data, error_text *error);
@@ -67,9 +67,10 @@ enum status dataset_expand(const char *spec, const char *data_dir, char ***names
                            error_text *error);
 void dataset_names_free(char **names, size_t count);
 
-/* Writes what a user can name, for --list: the registry with counts, sets and whether the real file
- * is here, a line for each set that a rule makes, the generators with their keys, and the file formats. Writes nothing where a folder that
- * the user named, or the registry, is not there (STATUS_DATASET). */
+/* Writes what a user can name, for --list. The registry comes with counts, sets and whether the
+ * real file is here. Each set that a rule makes has a line. So have the generators with their keys,
+ * and the file formats. Writes nothing where a folder that the user named, or the registry, is not
+ * there (STATUS_DATASET). */
 enum status dataset_list(FILE *out, const char *data_dir, error_text *error);
 
 /* The folder that holds datasets/registry.tsv: found by walking up from the running program, so

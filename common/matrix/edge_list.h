@@ -10,9 +10,9 @@
 enum { EDGE_LIST_ANY = -1 };
 
 /* Reads edges up to the end of the text: row = source, column = target, ids from 0, separated by
- * blanks, tabs or one comma; blank lines and comments from '#' or '%' to the line's end count for
- * nothing, and neither does a first line that begins with a letter or a quote: names of columns.
- * Each line is one directed edge, as given; duplicates and self loops are kept.
+ * blanks, tabs or one comma. Blank lines and comments from '#' or '%' to the line's end count for
+ * nothing. Neither does a first line that begins with a letter or a quote: it names columns. Each
+ * line is one directed edge, as given; duplicates and self loops are kept.
  * A third number on a line is the edge's value; a fourth, a time as a rule, is passed over. All lines
  * have as many as the first: in a list of neighbours, which is refused, they differ.
  * The matrix is square with `vertices` rows, or with the largest id + 1 for EDGE_LIST_ANY; then an

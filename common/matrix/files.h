@@ -9,9 +9,9 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* A file being written: what is written goes to a temporary file in the same folder, and
- * output_close renames it over `path`, so that a reader sees the old contents or the new. A path
- * that exists and is no regular file (/dev/stdout, a pipe) is written directly. */
+/* A file being written. What is written goes to a temporary file in the same folder. Then
+ * output_close renames it over `path`, so a reader sees the old contents or the new. A path that
+ * exists and is no regular file (/dev/stdout, a pipe) is written directly. */
 typedef struct output_file {
     FILE *stream;
     char path[4096];

@@ -28,9 +28,9 @@ typedef struct generator {
     const char *summary;
     const generator_key *keys;
     int num_keys;
-    /* Makes the matrix. value[k] is what the user gave for key k, NAN where it gave nothing; on
-     * success value[] holds what was used for every key (NAN for one that has no meaning here), so
-     * that the source of the matrix can be spelled out. *A is zeroed on entry. */
+    /* Makes the matrix. value[k] is what the user gave for key k, NAN where it gave nothing. On
+     * success value[] holds what was used for every key (NAN for one that has no meaning here). So
+     * the source of the matrix can be spelled out. *A is zeroed on entry. */
     enum status (*make)(const struct generator *self, double *value, csr_matrix *A,
                         error_text *error);
 } generator;

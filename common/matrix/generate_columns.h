@@ -1,8 +1,8 @@
 /*
  * generate_columns.h - which columns the nonzeros of a generated matrix stand in.
  *
- * What decides an SpMM's memory traffic is how far the columns of a row lie apart (locality) and
- * how often the same columns come back (popularity). A column model states both.
+ * Two things decide an SpMM's memory traffic. Locality is how far the columns of a row lie apart.
+ * Popularity is how often the same columns come back. A column model states both.
  */
 #ifndef MATRIX_GENERATE_COLUMNS_H
 #define MATRIX_GENERATE_COLUMNS_H

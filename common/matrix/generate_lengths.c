@@ -26,8 +26,8 @@ double log_normal_weight(const void *model, int64_t row)
 }
 
 /* The entries per unit of weight in rows below the cap; *open_weight and *open_total receive what
- * those rows weigh and hold together. Each round the rows that the current scale fills drop out and
- * the scale of the others rises, so that the full rows only become more, and the rounds end. */
+ * those rows weigh and hold together. In each round the rows that the current scale fills drop out,
+ * and the scale of the others rises. So the full rows only become more, and the rounds end. */
 static double scale_under_cap(int64_t rows, int64_t total, int64_t cap, row_weight weight,
                               const void *model, double *open_weight, int64_t *open_total)
 {

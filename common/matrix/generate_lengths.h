@@ -1,8 +1,8 @@
 /*
  * generate_lengths.h - how many nonzeros each row of a generated matrix has.
  *
- * Lengths are made in place: a generator writes the length of row i to row_ptr[i + 1] and at last
- * turns lengths into offsets, so that no second array as long as the matrix is needed.
+ * Lengths are made in place. A generator writes the length of row i to row_ptr[i + 1], and at last
+ * turns lengths into offsets. So it needs no second array as long as the matrix.
  */
 #ifndef MATRIX_GENERATE_LENGTHS_H
 #define MATRIX_GENERATE_LENGTHS_H

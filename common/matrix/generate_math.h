@@ -1,9 +1,9 @@
 /*
  * generate_math.h - exp and log with the same bits on every machine.
  *
- * The C library picks fused or separate multiply-adds by the processor it runs on, so the last bit
- * of its exp and log differs between machines; a generated matrix must not. These use only the
- * operations that IEEE 754 rounds exactly, and are accurate to a few units in the last place.
+ * The C library picks fused or separate multiply-adds by the processor it runs on. So the last bit
+ * of its exp and log differs between machines. A generated matrix must not differ. These use only
+ * the operations that IEEE 754 rounds exactly, and are accurate to a few units in the last place.
  */
 #ifndef MATRIX_GENERATE_MATH_H
 #define MATRIX_GENERATE_MATH_H
@@ -26,8 +26,8 @@ static inline double portable_exp(double x)
     return ldexp(sum, (int)k);
 }
 
-/* ln x for x > 0: x = m 2^e with m near 1, and ln m = 2 artanh((m - 1) / (m + 1)), whose argument
- * is at most 0.172, so that the terms beyond the 23rd power are below 2^-63. */
+/* Returns ln x for x > 0. With x = m 2^e and m near 1, ln m = 2 artanh((m - 1) / (m + 1)). The
+ * argument is at most 0.172, so the terms beyond the 23rd power are below 2^-63. */
 static inline double portable_log(double x)
 {
     int e;

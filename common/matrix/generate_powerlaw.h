@@ -6,9 +6,9 @@
  *     R(x) = nnz ((a - sqrt(x + f)) / (a - sqrt(f)))^2,    a = sqrt(rows + f)
  *
  * entries together, and the row of rank r has round(R(r)) - round(R(r + 1)) of them. It is Lomax's law: the share of rows
- * of more than k entries is about (1 + k / mean)^-2, so that the number of rows of k entries falls as k^-3. f flattens the
- * head until the first row is as long as asked. Square roots, products and differences are rounded alike on every
- * machine, and keep an order: no length is negative, and all add up to nnz exactly.
+ * of more than k entries is about (1 + k / mean)^-2. So the number of rows of k entries falls as k^-3. f flattens the head
+ * until the first row is as long as asked. Square roots, products and differences are rounded alike on every machine, and
+ * keep an order: no length is negative, and all add up to nnz exactly.
  *
  * Which row has which rank is a permutation that is computed, not stored; so is its inverse. A column is drawn evenly, or
  * as a rank by the same law: u uniform in [0, 1) stands for the rank x with R(x) = u nnz.

@@ -2,9 +2,9 @@
  * generate_road.c - "road:rows=100000,deg=2.8": the graph of a road network.
  *
  * Crossings stand in a square lattice, and some roads between neighbours are missing. A road has bends: vertices
- * of two neighbours, more of them the finer the map. The counts decide how many: with n vertices and m edges
- * (m = nnz / 2), and three roads for two crossings, there are 2 (m - n) crossings and 3 (m - n) roads, and
- * all other vertices are bends. So deg is 2 for a map of bends alone, and 3 for one without any.
+ * of two neighbours, more of them the finer the map. The counts decide how many. Let there be n vertices, m
+ * edges (m = nnz / 2), and three roads for two crossings. Then there are 2 (m - n) crossings and 3 (m - n)
+ * roads, and all other vertices are bends. So deg is 2 for a map of bends alone, and 3 for one without any.
  *
  * The matrix is symmetric. Vertices are numbered as a map is drawn: a crossing, then the bends of its roads,
  * line by line; neighbours are near, but those of the next line are a line away.

@@ -6,9 +6,9 @@
 
 #include <stddef.h>
 
-/* The candidate with the smallest edit distance to `word`, else the first that begins much like it,
- * or NULL when none comes near (more than about a third differs). `candidates` holds `count`
- * strings. */
+/* Returns the candidate with the smallest edit distance to `word`, else the first that begins much
+ * like it. Returns NULL when none comes near (more than about a third differs). `candidates` holds
+ * `count` strings. */
 const char *nearest_match(const char *word, const char *const *candidates, size_t count);
 
 #endif

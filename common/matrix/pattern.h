@@ -1,8 +1,8 @@
 /*
  * pattern.h - matrices whose columns follow from the row's number: meshes, arrows, blocks.
  *
- * A shape answers what columns a row has. The matrix is filled from it, or from a random part of it,
- * so that a matrix of a kind can also have a stated number of nonzeros.
+ * A shape answers what columns a row has. The matrix is filled from it, or from a random part of it.
+ * So a matrix of a kind can also have a stated number of nonzeros.
  */
 #ifndef MATRIX_PATTERN_H
 #define MATRIX_PATTERN_H

@@ -1,9 +1,9 @@
 /*
  * random.h - reproducible random numbers that can be drawn in any order and from any thread.
  *
- * The i-th number of a stream is a hash of (seed, i) - splitmix64, Steele, Lea & Flood 2014,
- * "Fast splittable pseudorandom number generators" - so a parallel loop gives the same data for any
- * number of threads.
+ * The i-th number of a stream is a hash of (seed, i). So a parallel loop gives the same data for
+ * any number of threads. The hash is splitmix64 (Steele, Lea & Flood 2014, "Fast splittable
+ * pseudorandom number generators").
  */
 #ifndef MATRIX_RANDOM_H
 #define MATRIX_RANDOM_H

@@ -22,8 +22,8 @@ typedef struct shape {
 extern const shape SHAPES[];
 extern const int NUM_SHAPES;
 
-/* One matrix that holds most of the trouble at once (empty, short, tile-sized and huge rows, unused
- * and repeated columns, a ragged number of rows), for tests that want a single problem. */
+/* Makes one matrix that holds most of the trouble at once, for tests that want a single problem. It has
+ * empty, short, tile-sized and huge rows, unused and repeated columns, and a ragged number of rows. */
 enum status make_everything(csr_matrix *A, error_text *error);
 
 /* One with rows of 5,000, 10,000 and 40,000 nonzeros. */

@@ -7,7 +7,7 @@
  * than that are no numbers, and comments and blanks of any length are stepped over in pieces.
  *
  * Every message is "path:line: what is wrong". A file that cannot be read on (a corrupt .gz) looks
- * like a file that ends there, until the next failure or text_finish() tells the true reason.
+ * like a file that ends there. The next failure or text_finish() tells the true reason.
  */
 #ifndef MATRIX_TEXT_H
 #define MATRIX_TEXT_H
@@ -125,8 +125,8 @@ enum status text_finish(text_input *in, const char *last, error_text *error);
 
 /* ---- words and numbers ----------------------------------------------------------------------- */
 
-/* Copies the word at the cursor - up to a blank, a comma or the line's end - to `word`, cut at
- * capacity - 1 letters, in lower case; empty if there is none. */
+/* Copies the word at the cursor to `word`, in lower case, cut at capacity - 1 letters. A blank, a
+ * comma or the line's end ends it. `word` is empty if there is none. */
 void text_word(text_input *in, char *word, size_t capacity);
 
 /* The general case of text_int: signs, leading zeros, and every failure. */

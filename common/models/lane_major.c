@@ -4,10 +4,11 @@
 
 #include <math.h>
 
-/* Returns `least` or more ways, until no chain of a tensor core is too long. It cuts each sum towards zero, so L products of a
- * row of n are off by L sqrt(L) in the mean, and n / L chains by L sqrt(n): of the bound, which grows with n, that is
- * L / sqrt(n). An H200 was within the bound at 61, and beyond it at 70 (lab 20's LOG.md). A chain is cut by ways, or where one
- * block ends and the next begins. */
+/* Returns `least` or more ways, until no chain of a tensor core is too long. It cuts each sum
+ * towards zero. So L products of a row of n are off by L sqrt(L) in the mean, and n / L chains by L
+ * sqrt(n). Of the bound, which grows with n, that is L / sqrt(n). An H200 was within the bound at
+ * 61, and beyond it at 70 (lab 20's LOG.md). A chain is cut by ways, or where one block ends and
+ * the next begins. */
 static int ways_for(const row_stats *stats, int blocks, int least)
 {
     const double MOST = 61, longest = fmax((double)stats->max, 1);

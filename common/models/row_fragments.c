@@ -3,9 +3,10 @@
  *
  * Every SM works on blocks that go from chunk to chunk; the time of a chunk hardly depends on how many
  * of its elements are zero. It follows this device's clock (rates.h). Blocks come in waves, of two for each SM; in a last
- * wave of no more than one for each SM they go faster. All is fitted to pruned weights on an H200: in fp32 to sweeps of seven
- * matrices, in 16 bits within a fifth of the times of three quarters of the RNN problems, and too low where A is
- * larger than L2 (labs/21_row_fragments/LOG.md).
+ * wave of no more than one for each SM they go faster. All is fitted to pruned weights on an H200:
+ * in fp32 to sweeps of seven matrices. In 16 bits it is within a fifth of the times of three
+ * quarters of the RNN problems. It is too low where A is larger than L2
+ * (labs/21_row_fragments/LOG.md).
  */
 #include "models/row_fragments.h"
 

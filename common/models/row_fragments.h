@@ -12,8 +12,9 @@ extern "C" {
 #endif
 
 /* Finds the shape for which a product of rows of these statistics and N columns should take the least time
- * on this device. Returns that time in microseconds; INFINITY where the model holds nothing of such a matrix
- * (rows that are not full, too few rows that differ, or row_fragments_unsuited), with a shape all the same. */
+ * on this device. Returns that time in microseconds. Returns INFINITY, with a shape all the same, where the
+ * model holds nothing of such a matrix. Then rows are not full, too few rows differ, or
+ * row_fragments_unsuited says so. */
 double row_fragments_estimate(const row_stats *stats, int N, enum precision precision,
                               row_fragments_shape *shape);
 

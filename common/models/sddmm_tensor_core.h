@@ -23,8 +23,9 @@ typedef struct sddmm_tensor_core_shape {
 } sddmm_tensor_core_shape;
 
 /* Finds the shape for which a product of K features on a pattern of these statistics should take the least time
- * on this device. Returns that time in microseconds; INFINITY where the model holds nothing of such a pattern
- * (too sparse, too large for tile_lists.h, a device without such tensor cores), with a shape all the same. */
+ * on this device. Returns that time in microseconds. Returns INFINITY, with a shape all the same, where the
+ * model holds nothing of such a pattern. Then it is too sparse, too large for tile_lists.h, or the device has
+ * no such tensor cores. */
 double sddmm_tensor_core_estimate(const row_stats *stats, int K, enum precision precision,
                                   sddmm_tensor_core_shape *shape);
 

@@ -23,8 +23,8 @@ double gather_estimate(const row_stats *stats, int N, double longest, double rat
  * come. */
 bool rows_are_alike(const row_stats *stats);
 
-/* Whether rows are as full as those of pruned weights and small dense graphs, to which the models
- * of labs 6, 7, 10, 12 and 21 were fitted. */
+/* Says whether rows are as full as those of pruned weights and small dense graphs. The models of
+ * labs 6, 7, 10, 12 and 21 were fitted to such rows. */
 bool rows_are_dense(const row_stats *stats);
 
 /* Microseconds of lab 6's kernel (roma) and of lab 7's (subwarp); INFINITY for rows that are not

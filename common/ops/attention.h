@@ -19,8 +19,8 @@
  * The width is d, the size of a head.
  *
  * Q, K, V, O and A's values have the contender's precision; el, er, a and lse are fp32. Exponentials and sums are formed
- * in fp32. In 16 bits a kernel may round each score and each p once to that precision, as one that leaves them in
- * memory between kernels does.
+ * in fp32. In 16 bits a kernel may round each score and each p once to that precision. One that leaves them in memory
+ * between kernels does so.
  *
  * What a lab of this operation must provide: one attention_contender, registered with ATTENTION_REGISTER.
  */

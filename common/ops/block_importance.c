@@ -310,7 +310,7 @@ static double reduced_at(const problem *p, int input, int64_t token, int line, e
 }
 
 /* Returns what a kernel with that mistake stores for block (c, k). All terms are positive, so a sum of n in fp32 is off by
- * (n + 4) u of itself (ops/rounding.c), and each R by what stored_off says. */
+ * (n + 4) u of itself (ops/rounding.c). Each R is off by what stored_off says. */
 static double importance_of(const problem *p, int64_t c, int64_t k, enum mistake mistake,
                             double *off)
 {

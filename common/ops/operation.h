@@ -274,9 +274,10 @@ typedef struct operation {
     enum status (*create)(problem *p, error_text *error);
     void (*destroy)(problem *p);
 
-    /* The exact elements of a row of outputs[output] in fp64 and, for each element, the largest error a
-     * correct kernel of the problem's precision can make: output_length() of both. Never derived from a
-     * lab. It may call another operation's, whose bound its own then carries on. */
+    /* Gives the exact elements of a row of outputs[output] in fp64. For each element it also gives the
+     * largest error that a correct kernel of the problem's precision can make. Both arrays hold
+     * output_length() numbers. They are never derived from a lab. The oracle may call another
+     * operation's, whose bound its own then carries on. */
     void (*oracle)(const problem *p, int output, int64_t row, double *reference, double *bound);
     /* Optional. The same for `count` rows of one length, from `first` on, one behind the other: where each of them reads so
      * much that reading it once for several of them is much faster. */

@@ -14,8 +14,9 @@ static const number_format FORMATS[NUM_PRECISIONS] = {
     [PRECISION_BF16] = {"bf16", 2, 0x1p-8, 0x1p-133, 0x1.fep127},
 };
 
-/* Layout of a 16-bit format: how many fraction bits fewer than a float's 23, by how much the exponent's
- * bias is smaller than a float's 127, and the least number that is not subnormal. */
+/* Describes a 16-bit format beside a float. `shift` says how many fraction bits fewer than 23 it has.
+ * `rebias` says by how much the exponent's bias is smaller than 127. `least_normal` is the least number
+ * that is not subnormal. */
 typedef struct layout {
     int shift;
     uint32_t rebias; /* in a float's bits */

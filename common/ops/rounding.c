@@ -3,10 +3,10 @@
 #include <math.h>
 
 /*
- * Always. Summing n products in fp32, in any order and with or without fused multiply-add, is off by
- * at most (n + small) u sum |ab| (Higham, Accuracy and Stability of Numerical Algorithms, section
- * 3.1). The 4 covers the product's own rounding and the splitting of a row; n 2^-149 covers products
- * that underflow to subnormals. An empty sum gives bound 0: exactly zero.
+ * Always. Add up n products in fp32, in any order, with or without fused multiply-add. The sum is
+ * off by at most (n + small) u sum |ab| (Higham, Accuracy and Stability of Numerical Algorithms,
+ * section 3.1). The 4 covers the product's own rounding and the splitting of a row; n 2^-149 covers
+ * products that underflow to subnormals. An empty sum gives bound 0: exactly zero.
  *
  * This grows like n^2 for products of like size: with 8192 of them it forgives a lost one.
  *
@@ -17,10 +17,10 @@
  * have no common sign. Their sum has a standard deviation of at most u sqrt(n Q / 3). Six times
  * u sqrt(n Q) is more than ten such deviations.
  *
- * What has no random sign comes on top. A product's own rounding is at most u |p|, which 2 u max |p|
- * covers for the largest, once before and once after a split of its factors; 4 leaves room for a kernel
- * that rounds the pieces of a split factor. The last additions put the parts of a split row together
- * and round the result itself, 2 u |result|.
+ * What has no random sign comes on top. A product's own rounding is at most u |p|. For the largest
+ * product 2 u max |p| covers that, once before and once after a split of its factors. 4 leaves room for
+ * a kernel that rounds the pieces of a split factor. The last additions put the parts of a split row
+ * together and round the result itself, 2 u |result|.
  *
  * A kernel on tensor cores that forms each product of three has errors of about 2 u |p| each, of
  * random sign, too: 2 u sqrt(Q). That is within the first term from n = 1 on.
@@ -48,12 +48,12 @@ int rounding_whole_limit(enum precision precision, double terms, int factors)
     return most;
 }
 
-/* In fp16 and bf16 the inputs are what they are after rounding, and the product of two of them is
- * exact in fp32 (11 + 11 bits at most, of 24). So a kernel that adds in fp32 has the same error e,
- * and rounds once more, at the store: at most half a unit in the last place of what it stores, which
- * is u16 (|c| + e), or half of the least subnormal where c is that small. Altogether e + u16 (|c| + e)
- * + least / 2, with u16 = 2^-11 or 2^-8: for long rows this is far below u16 (n + 4) sum |ab|, which
- * sums formed in 16 bits would need. */
+/* In fp16 and bf16 the inputs are what they are after rounding. The product of two of them is exact in
+ * fp32 (11 + 11 bits at most, of 24). So a kernel that adds in fp32 has the same error e, and rounds
+ * once more, at the store. That adds at most half a unit in the last place of what it stores. It is
+ * u16 (|c| + e), or half of the least subnormal where c is that small. Altogether the error is e + u16
+ * (|c| + e) + least / 2, with u16 = 2^-11 or 2^-8. For long rows this is far below u16 (n + 4) sum
+ * |ab|, which sums formed in 16 bits would need. */
 double rounding_stored(enum precision precision, double result, double error)
 {
     const number_format *format = precision_format(precision);

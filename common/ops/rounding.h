@@ -27,9 +27,9 @@ typedef struct product_sum {
  * of each product is random. See rounding.c for both. */
 double rounding_bound(const product_sum *s);
 
-/* The largest m such that whole numbers from -m to m make every product of `factors` of them and every partial sum of
- * `terms` products exact in fp32, and finite in `precision`; 8 at most. 0: there is none. Such a sum has one right
- * result, whatever the order: the number nearest to it in that precision. */
+/* Returns the largest m, 8 at most, such that sums of products of whole numbers from -m to m are exact. Every product
+ * of `factors` of them, and every partial sum of `terms` products, is exact in fp32 and finite in `precision`. 0:
+ * there is none. Such a sum has one right result, whatever the order: the number nearest to it in that precision. */
 int rounding_whole_limit(enum precision precision, double terms, int factors);
 
 /* The bound of a number that is rounded once more when it is stored in that precision: `result` is exact,

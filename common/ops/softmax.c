@@ -47,9 +47,9 @@ static void destroy(problem *p)
 /*
  * Write x for a score, M for the largest one, w = exp(x - M), and p = w / sum w.
  *
- * Of one share. A kernel rounds x - M, multiplies by log2(e), itself rounded, and takes a power of 2: the exponent is off
- * by 3 u |x - M| at most, beside the error e of the score, and the power by 2 units in the last place, 4 u. So w is off by
- * a factor of up to exp(e + 3 u |x - M|), and 4 u. M need not be exact: what it is off is in all w alike, and cancels.
+ * Of one share. A kernel rounds x - M, multiplies by log2(e), itself rounded, and takes a power of 2. The exponent is off
+ * by 3 u |x - M| at most, beside the error e of the score. The power is off by 2 units in the last place, 4 u. So w is off
+ * by a factor of up to exp(e + 3 u |x - M|), and 4 u. M need not be exact: what it is off is in all w alike, and cancels.
  *
  * Of all shares. The sum of n of them is off by (n - 1) u of itself at most, in whatever order; a running maximum
  * multiplies what is there by powers whose errors telescope to a few u; the reciprocal and the product round twice. 12

@@ -285,7 +285,8 @@ WIDE_INLINE void product_row(const problem *p, const csr_matrix *rows, const num
  * A weight after the step. Its gradient is a sum of T * N random products, formed at once or by time step. By time step
  * the errors add up, and that of the largest product and of the result is there T times: their sums are what the bound of
  * one long sum takes. A time step's gradient may be rounded to 16 bits. Adding T of them, scaling, and subtracting
- * from w round T + 2 times, each by u of a number of at most |w| + eta S, S the sum of the gradients' sizes.
+ * from w round T + 2 times. Each time the error is u of a number of at most |w| + eta S, where S is the sum of the
+ * gradients' sizes.
  */
 WIDE_INLINE bounded new_weight(const problem *p, int64_t row, int64_t z)
 {
@@ -429,8 +430,8 @@ static double weights_written(const problem *p, const sizes *s)
     return (4 + (both_orders(p) ? s->element : 0)) * s->nnz;
 }
 
-/* Three products on the nonzeros, and the update. Each nonzero fetches a row of X for Y, a row of dY for dX, and a row of
- * X for its gradient, in every time step. */
+/* Counts three products on the nonzeros, and the update. In every time step each nonzero fetches three rows: of X for Y,
+ * of dY for dX, and of X for its gradient. */
 static void cost(const problem *p, cost_model *model)
 {
     const sizes s = sizes_of(p);

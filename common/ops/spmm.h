@@ -9,8 +9,8 @@
  * A plan may have an epilogue: C = max(0, A * B + bias of the row). Kernels that say so apply it where they store C, and
  * behind all others a kernel of its own does. The operation's own problems have none (problem.epilogue).
  *
- * A with more than 2^31 - 4096 nonzeros comes to a contender as ranges of rows, each with a plan of its own, whose C begins at
- * a multiple of 16 bytes (spmm_ranges.h).
+ * A with more than 2^31 - 4096 nonzeros comes to a contender as ranges of rows, each with a plan of
+ * its own. The C of each begins at a multiple of 16 bytes (spmm_ranges.h).
  *
  * What a lab of this operation must provide: one spmm_contender, registered with SPMM_REGISTER.
  */

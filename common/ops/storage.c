@@ -38,10 +38,11 @@ static double tca_bme_bytes(double M, double K, double nonzeros)
     return 4 * (groups + 1) + 8 * 64 * groups + 2 * nonzeros;
 }
 
-/* Steps of 16 strips and two quads of 64 columns, and an offset for each: eight rows of notes, 32 of masks,
- * and values, of 128 bytes each, 64 values to a row. The fullest bank is fuller than the others by what
- * the values of a lane vary by, 64 elements of which each is there or not: their standard deviation,
- * by and large (1.1 to 1.4 of it in simulations of 40 to 70 %), halved, since a row has two of a bank. */
+/* Counts steps of 16 strips and two quads of 64 columns, with an offset for each step. A step has eight
+ * rows of notes, 32 of masks, and its values, 64 to a row. A row is 128 bytes. The fullest bank is fuller
+ * than the others because a lane's 64 elements may each be there or not. The excess is by and large the
+ * standard deviation of their number (1.1 to 1.4 of it in simulations of 40 to 70 %). It is halved, since a
+ * row has two values of a bank. */
 static double lane_major_bytes(double M, double K, double nonzeros, double s)
 {
     enum { ROW_BYTES = 128 };

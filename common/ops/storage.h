@@ -1,6 +1,6 @@
 /*
- * storage.h - what a pruned matrix of 16-bit weights takes in the formats that compete for it, and what
- * that allows a product that reads it once: formulas, not measurements.
+ * storage.h - formulas for what a pruned matrix of 16-bit weights takes in the formats that compete for
+ * it. They also give what that allows a product that reads it once. They are not measurements.
  *
  * Elements are left independently of each other, each with probability 1 - sparsity. M x K is A, K x N
  * is B. Source: R. Fan et al., "SpInfer", EuroSys 2025, sections 3 and 4; formats/lane_major.h.

@@ -1,7 +1,7 @@
 /*
- * findings.cc - what the checks and the runtime have found, each mistake once: a kernel makes it in
- * every thread, so what has the same kind, kernel and source lines is one finding with a count, and
- * the first occurrence is described.
+ * findings.cc - what the checks and the runtime have found, each mistake once. A kernel makes a
+ * mistake in every thread. So what has the same kind, kernel and source lines is one finding with a
+ * count. The first occurrence is described.
  */
 #include "profiler/checks.h"
 

@@ -151,9 +151,9 @@ gpu_residency gpu_model_residency(const gpu_model *gpu, unsigned block_threads,
     if (blocks < 1) blocks = 1; /* a launch that does not fit is not this function's business */
 
     /* The driver chooses the carve-out by rules of its own. Where it can be seen it was the
-     * smallest one with twice the room that the resident blocks need. On an H200 that was 32 KB for 16 blocks of 1 KB
-     * and 64 KB for 16 of 2 KB (Nsight Compute, labs 1 to 5). On an RTX 3090 it was 64 KB for 6 blocks of 5.1
-     * KB (forums.developer.nvidia.com/t/320732). */
+     * smallest one with twice the room that the resident blocks need. On an H200 Nsight Compute shows this in labs 1
+     * to 5. It was 32 KB for 16 blocks of 1 KB, and 64 KB for 16 of 2 KB. On an RTX 3090 it was 64 KB for 6 blocks of
+     * 5.1 KB (forums.developer.nvidia.com/t/320732). */
     const int64_t shared_bytes = carve_out(gpu, 2 * blocks * shared);
     return (gpu_residency){
         .block_warps = (int)warps,

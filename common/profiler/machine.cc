@@ -5,10 +5,10 @@
  *            --stores, atomics----------------------------> L2 --dirty sectors----> memory
  *
  * A trace comes block by block, while a GPU runs thousands of warps at once. So what the warps of a
- * block ask for is noted first, a stream for each warp; when the block is complete it goes to the
- * SM that has room first, and its streams are played together with those of all other resident
- * warps: in a turn, every warp makes a request of one line. A request of n lines takes n turns,
- * because an L1 looks up one line a cycle.
+ * block ask for is noted first, a stream for each warp. When the block is complete it goes to the
+ * SM that has room first. Its streams are played together with those of all other resident warps:
+ * in a turn, every warp makes a request of one line. A request of n lines takes n turns, because an
+ * L1 looks up one line a cycle.
  *
  * Four things are not in the model. Time itself: a warp that waits for memory falls no further behind than one that
  * does not. Registers: they may leave room for fewer blocks than assumed here, and spill.
@@ -48,11 +48,11 @@ uint64_t hash(uint64_t line)
 /* ---- which lines are played ------------------------------------------------------------------ */
 
 /* Set sampling: what happens in one set of a cache does not depend on the others. So a launch too
- * large to be played whole is played on the first 1/2^k of the sets of every cache, and what
- * happens there counts 2^k times. A set gets the lines of one range of hashes, so that in every
- * cache these are the lines with the smallest hashes. A launch begins with k = 0; k grows each time
- * that so many lines have been played, and when as many for each step of k, 64 MB, wait in streams.
- * At k = 6 an L1 has one set left, and there are 132 of them. Labs 1 to 5 on arxiv, ddi and collab:
+ * large to be played whole is played on the first 1/2^k of the sets of every cache. What happens
+ * there counts 2^k times. A set gets the lines of one range of hashes, so that in every cache these
+ * are the lines with the smallest hashes. A launch begins with k = 0; k grows each time that so
+ * many lines have been played, and when as many for each step of k, 64 MB, wait in streams. At
+ * k = 6 an L1 has one set left, and there are 132 of them. Labs 1 to 5 on arxiv, ddi and collab:
  * bytes stay within 4 % of those at k = 0. */
 constexpr unsigned MAX_THINNING = 6;
 constexpr uint64_t PLAYED_BEFORE_THINNING = (uint64_t)1 << 22;

@@ -14,8 +14,8 @@
  * store; another thread reads the flag, again with an atomic or volatile access. What the sender
  * knew to be over at its fence is over for the receiver. After a fence of its own the receiver may
  * write over the flag: so threads take turns. A second fence, between the receiver's
- * read and what it reads afterwards, belongs to the rule too, but CUDA's own example
- * (threadFenceReduction) does without, so its absence is not held against anybody.
+ * read and what it reads afterwards, belongs to the rule too. CUDA's own example
+ * (threadFenceReduction) does without it, so its absence is not held against anybody.
  *
  * A thread that has exited counts as having arrived wherever others wait for it: so the hardware
  * counts.

@@ -5,9 +5,9 @@
  * memory has 32 banks of 4 bytes: a request takes as many wavefronts as the most wanted bank has
  * different words to deliver. Lanes with 8 bytes each are served in halves of the warp, with 16 bytes
  * in quarters, since one wavefront moves 128 bytes; lanes that want the same word share it. (CUDA C++
- * Programming Guide, "Shared Memory".) Two rules more are what Nsight Compute shows on an H200, with
- * the patterns of tests/counters: loads of pairs that are alike take twice as many lanes at a time,
- * and an atomic sends a sector once for each lane that wants the same address in it.
+ * Programming Guide, "Shared Memory".) Nsight Compute shows two rules more on an H200, with the
+ * patterns of tests/counters. Loads of pairs that are alike take twice as many lanes at a time. An
+ * atomic sends a sector once for each lane that wants the same address in it.
  */
 #include "profiler/machine.h"
 #include "profiler/profiler.h"

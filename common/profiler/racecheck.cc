@@ -38,9 +38,9 @@
  * comes after it comes after them as well (Flanagan and Freund, FastTrack, PLDI 2009). Where a
  * third reader finds two that are not over, it is enough to know two, of different warps if
  * possible: whoever writes next is at most one of them, and warps are ordered by barriers only,
- * which order all. So nothing is reported that is ordered; a race can be missed where three threads
- * use bytes of one word, or where messages order two of three readers with the writer but not the
- * third.
+ * which order all. So nothing is reported that is ordered. A race can be missed where three threads
+ * use bytes of one word. It can be missed, too, where messages order two of three readers with the
+ * writer but not the third.
  */
 #include "profiler/checks.h"
 #include "profiler/shadow.h"

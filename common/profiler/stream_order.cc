@@ -1,7 +1,7 @@
 /*
- * stream_order.cc - two pieces of work, launches, copies or fills, use the same bytes, at least one of them writes, and
- * their streams do not wait for each other. Here each piece is done when it has been enqueued, so the result is right; on
- * a GPU either may come first.
+ * stream_order.cc - races between streams. Two launches, copies or fills use the same bytes, at least one of them writes,
+ * and their streams do not wait for each other. Here each such piece of work is done when it has been enqueued, so the
+ * result is right; on a GPU either may come first.
  *
  * What comes before what is known by the vector clocks of simt/stream.cc. Every 4-byte word of device memory has notes on
  * the last two pieces that wrote it, and on the last two that read it. Pieces of one stream follow each other, so that is

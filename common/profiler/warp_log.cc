@@ -3,8 +3,8 @@
  * other; on a GPU the lanes of a warp that are at the same instruction execute it together. So each
  * lane logs its events, and when the warp stops the 32 logs are replayed: in each step the lanes at
  * the first place of the code go on, those inside the deepest call before all others. Code lies in
- * source order (-fno-reorder-blocks), hence lanes that left a branch or a loop early wait behind it
- * for the others, where a GPU's compiler makes them meet again.
+ * source order (-fno-reorder-blocks). Hence lanes that left a branch or a loop early wait behind it
+ * for the others. There a GPU's compiler makes them meet again.
  *
  * Basic blocks are events too: in their absence a lane that passes a loop without any access could
  * not be held back.
@@ -14,9 +14,9 @@
 /* A lane that has logged this many events lets the others go on, until they have been replayed. */
 static const unsigned CAPACITY = 128;
 
-/* Lanes held back for so many replays, two million events of a lane before them, are taken to be
- * what that lane waits for in a loop. A GPU gives them their turn at some time; here they get it
- * then, and from then on whenever their log is full. */
+/* Limits for how many replays lanes are held back: two million events of a lane before them. Then
+ * they are taken to be what that lane waits for in a loop. A GPU gives them their turn at some
+ * time; here they get it then, and from then on whenever their log is full. */
 static const unsigned PATIENCE = 1 << 14;
 
 struct event {

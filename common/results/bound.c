@@ -8,13 +8,13 @@
  *
  * Memory. A run reads R bytes and writes W, each once at least. L2 holds S bytes. Cold, all R come from
  * memory. Warm, L2 holds at most S of them when the run begins, so R - S at least come from memory. Of
- * what is written, at most S still lie in L2 when the run ends, so W - S at least have gone to memory,
+ * what is written, at most S still lie in L2 when the run ends. So W - S at least have gone to memory,
  * warm or cold. Memory reads and writes over the same wires, so the two add up:
  *
  *     (max(0, R - (warm ? S : 0)) + max(0, W - S)) / rate of memory
  *
- * It would be wrong to take R + W - S: a clean line that the run reads and a dirty one that it leaves
- * may have had the same place in L2, one after the other.
+ * It would be wrong to take R + W - S. A clean line that the run reads and a dirty one that it leaves
+ * may share a place in L2, one after the other.
  *
  * L2. Nothing in a multiprocessor outlives a kernel (L1 is emptied when one begins), so all R bytes come
  * out of L2 in every run: R / rate of reading L2. Bytes written go the other way, at the same time.

@@ -7,9 +7,9 @@
 
 #include "results/limits.h"
 
-/* The least time of one run, in ms, of a contender of that precision that cannot do without `least`, with
- * L2 warm (left as the run before leaves it) or cold. Limits that nobody has measured leave their term
- * out: the bound is lower then, and still one. NAN where no term is left. */
+/* Returns the least time of one run, in ms, of a contender of that precision that cannot do without
+ * `least`. L2 is warm (left as the run before leaves it) or cold. Limits that nobody has measured leave
+ * their term out: the bound is lower then, and still one. NAN where no term is left. */
 double bound_ms(const machine_limits *limits, const least_work *least, enum precision precision,
                 bool warm);
 
@@ -17,9 +17,9 @@ double bound_ms(const machine_limits *limits, const least_work *least, enum prec
 void bound_lacks(const machine_limits *limits, const least_work *least, enum precision precision,
                  char *text, size_t bytes);
 
-/* The time, in ms, of gathering without any reuse: every nonzero fetches its own row of the dense
- * operand, at the measured rate of rows of so many bytes out of a span of that size. What reuses a row
- * that it fetched can be faster. */
+/* Returns the time, in ms, of gathering without any reuse. Every nonzero fetches its own row of the
+ * dense operand. The rate is that measured for rows of so many bytes out of a span of that size. What
+ * reuses a row that it fetched can be faster. */
 double gather_ms(const machine_limits *limits, const cost_model *model);
 
 #endif

@@ -13,8 +13,8 @@
 #include <stdio.h>
 
 /* The bound and the gather share of a measured row of schema 1, from its columns alone: a row holds neither
- * the plan nor the matrix. So A is as small as a plan of that contender may have it, and B has so many rows
- * as A's longest row names (a dense product: all). NAN where there is no time or nothing is known. */
+ * the plan nor the matrix. So A is as small as a plan of that contender may have it. B has as many rows as
+ * A's longest row names (a dense product: all). NAN where there is no time or nothing is known. */
 void old_row_shares(const csv_line *header, const csv_line *r, const machine_limits *limits,
                     double *bound, double *bound_share, double *gather_share);
 

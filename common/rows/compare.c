@@ -3,9 +3,9 @@
  *
  * A line a row that changed; with all=1 of the others, too. Rows are the same case where operation,
  * contender, dataset, its origin, N, precision, L2 state, seed and flags are, in a sweep also the tuning; of
- * several the last counts. A time has changed if the medians differ by more than the noise, which is the
- * root of the sum of the squares of both interquartile ranges, and by more than 2 %: two sittings differ by as
- * much. Then for each lab the counts, and the geometric mean of old over new time: above 1 is faster.
+ * several the last counts. A time has changed if the medians differ by more than the noise, and by more than
+ * 2 %: two sittings differ by as much. The noise is the root of the sum of the squares of both interquartile
+ * ranges. Then for each lab the counts, and the geometric mean of old over new time: above 1 is faster.
  */
 #include "rows/rows.h"
 

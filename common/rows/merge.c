@@ -4,9 +4,9 @@
  * The new file takes the place of what the old one has of it: rows of the same operation, dataset, N,
  * precision, L2 state, seed, flags and contender, whatever their tuning or commit. Other rows stay as and
  * where they are; new cases come last. Columns are those of the file that has more of them; if it lacks one of the
- * other's, nothing is done. Both files may be of schema 1 or 2: a row of schema 1 beside rows of schema 2
- * becomes one of them without a bound, for its roofline_share is none (scripts/rows-to-schema-2 gives it one).
- * The old file need not be there. It is whole at every moment.
+ * other's, nothing is done. Both files may be of schema 1 or 2: a row of schema 1 beside rows of schema 2 becomes
+ * one of them without a bound. Its roofline_share is no bound; scripts/rows-to-schema-2 gives it a bound. The old
+ * file need not be there. It is whole at every moment.
  */
 #include "rows/rows.h"
 

@@ -3,9 +3,9 @@
  *
  * COUNTED.csv holds rows with predicted_ms (scripts/predict-rows), MEASURED.csv rows of a GPU. Prints one
  * CSV line for each lab, dataset and width in both: of the same data (real or stand-in), with the same
- * tuning, measured plainly and with a warm L2. With summary=1 a Markdown table of how well the estimates
- * order the measured times: Spearman's rank correlation, and the share of pairs of rows that they put in the
- * right order, over all and among the labs of one dataset and width.
+ * tuning, measured plainly and with a warm L2. With summary=1 it prints a Markdown table of how well the
+ * estimates order the measured times. It has Spearman's rank correlation, and the share of pairs of rows
+ * that they put in the right order. Both are over all rows, and among the labs of one dataset and width.
  */
 #include "rows/rows.h"
 

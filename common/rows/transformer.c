@@ -254,8 +254,8 @@ void transformer_crossings_table(study *s)
         print_crossing(&t, text("a band of %s, and beyond it", bands.name[b]), bands.name[b]);
 }
 
-/* Dense attention of others on as many tokens and heads, of files behind the sweep's, and the share of the causal half up
- * to which attention on masks is faster than each. */
+/* Prints dense attention of others on as many tokens and heads, from the files behind the sweep's. Beside each stands the
+ * share of the causal half up to which attention on masks is faster. */
 void transformer_rivals_table(study *s)
 {
     const timed_rows t = timed_rows_of(s);

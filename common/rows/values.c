@@ -265,8 +265,8 @@ static void cell(study *s)
     fprintf(out, fabs(value) < 100 ? "%.2f\n" : "%.0f\n", value);
 }
 
-/* The number of cases in which a product takes at most `factor` times the gather limit, as the harness has it in
- * the column gather_share (common/results/bound.h). Options: of, factor. */
+/* Counts the cases in which a product takes at most `factor` times the gather limit. The harness has that in the
+ * column gather_share (common/results/bound.h). Options: of, factor. */
 static void gather(study *s)
 {
     long cases = 0, near = 0;

@@ -3,7 +3,7 @@
  * go on.
  *
  * The barrier. Since Volta, __syncthreads() waits for every thread of the block that has not exited
- * (CUDA C++ Programming Guide, "Independent Thread Scheduling"), so a barrier after some threads
+ * (CUDA C++ Programming Guide, "Independent Thread Scheduling"). So a barrier after some threads
  * have returned is correct and passes here. The guide allows it in conditional code only where the
  * condition is the same for the whole block; threads that meet at barriers on different source
  * lines break that rule and are reported, although hardware would let them pass.

@@ -1,7 +1,7 @@
 /*
  * cublas.cc - the dense products of include/cublas_v2.h, on all cores.
  *
- * op(A) is packed once as fp32 by columns, so that the innermost loop adds a multiple of one column to
+ * op(A) is packed once as fp32 by columns. So the innermost loop adds a multiple of one column to
  * another, whatever the types and the transposition.
  */
 #include "simt/simt.h"

@@ -2,10 +2,10 @@
  * fault.cc - a kernel that crashes, one that reads or writes at a misaligned address, and one that
  * never ends.
  *
- * A crash (SIGSEGV, SIGBUS, SIGFPE, SIGILL) of a lane must not end the process: the handler notes
- * what happened and changes the interrupted context so that, when the handler returns, the
- * processor goes on in the scheduler instead of in the lane. Everything else - finding the source
- * line, printing - is done there, outside the handler.
+ * A crash (SIGSEGV, SIGBUS, SIGFPE, SIGILL) of a lane must not end the process. The handler notes
+ * what happened and changes the interrupted context. So, when the handler returns, the processor
+ * goes on in the scheduler instead of in the lane. Everything else - finding the source line,
+ * printing - is done there, outside the handler.
  *
  * The same way out serves a lane that runs for ever. While a launch runs, a timer ticks; a worker
  * that has worked on one block for SIMT_TIMEOUT seconds of processor time is sent SIGURG. So are the other workers of a

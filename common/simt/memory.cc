@@ -7,7 +7,7 @@
  *
  *     | guard | 0xFF ... | allocation, 0xFF at first | < 256 bytes 0xFF | guard | 0xFF ...
  *
- * An allocation ends as close to its guard as its 256-byte alignment lets it, so reading past the
+ * An allocation ends as close to its guard as its 256-byte alignment lets it. So reading past the
  * end gives NaN for at most 255 bytes and then faults. Freed pages go back to the operating system
  * and their addresses stay forbidden, so use after free faults; an address is used again only when
  * the whole range has been.

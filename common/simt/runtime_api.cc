@@ -132,8 +132,8 @@ extern "C" const char *cudaGetErrorString(cudaError_t error)
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
-/* A variable of the program may be a __device__ one, so only what lies in an allocation is certain
- * to be device memory, and only what lies in neither is certain not to be. */
+/* A variable of the program may be a __device__ one. So only what lies in an allocation is certain
+ * to be device memory. Only what lies in neither is certain not to be. */
 static bool may_be_device(const void *p)
 {
     return simt_memory_holds(p) || simt_in_program_data((uintptr_t)p);
@@ -331,8 +331,8 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const voi
     NEED_DEVICE();
     if (!kernel) return simt_error(cudaErrorInvalidDeviceFunction);
     if (!blocks || block_threads < 1) return simt_error(cudaErrorInvalidValue);
-    /* Per multiprocessor: 64 warps, 32 blocks, 228 KB of shared memory, or what SIMT_CAPABILITY says, of which each
-     * block's share grows by 1 KB that the system keeps. */
+    /* Assumes a multiprocessor of 64 warps, 32 blocks and 228 KB of shared memory, or of what SIMT_CAPABILITY says.
+     * Each block's share of the memory grows by 1 KB that the system keeps. */
     const int most_warps = simt_limits().sm_threads / WARP_LANES, most_blocks = 32;
     const size_t most_shared = simt_limits().sm_shared_bytes, reserved = 1 << 10;
     int warps = (block_threads + WARP_LANES - 1) / WARP_LANES;

@@ -2,8 +2,8 @@
  * shared_memory.cc - the shared memory of a block.
  *
  * Static: __shared__ variables are thread-local ones of the OS thread that runs the block. Those of
- * the kernel's whole source file are poisoned, since a __device__ function may have some too, and nothing
- * here tells which functions a kernel calls.
+ * the kernel's whole source file are poisoned. A __device__ function may have some too, and nothing here tells which
+ * functions a kernel calls.
  * Dynamic: it ends where a page begins that nobody may touch, so that an access past its end faults.
  * It does so at once where its size is a multiple of 128 bytes, which is its alignment, and within 127 bytes
  * otherwise. A kernel launched without dynamic shared memory faults when it touches any. Of a cluster that is the last

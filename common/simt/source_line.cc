@@ -1,7 +1,7 @@
 /*
- * source_line.cc - from a code address to the line of the lab that it belongs to, by asking
- * binutils' addr2line about the program itself (compiled with -g -gdwarf-4). Without addr2line, or
- * without debugging information, reports show the address instead.
+ * source_line.cc - from a code address to the line of the lab that it belongs to. It asks binutils'
+ * addr2line about the program itself (compiled with -g -gdwarf-4). Without addr2line, or without
+ * debugging information, reports show the address instead.
  */
 #include "simt/simt.h"
 

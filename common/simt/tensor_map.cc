@@ -41,8 +41,8 @@ void simt_tensor_check(const worker *self, const void *shared, const simt_tensor
                   column);
 }
 
-/* The swizzle of rows of 128, 64 and 32 bytes adds bits 7 and up of an address in shared memory to its bits 4 and up: 3,
- * 2 and 1 of them, without a carry. */
+/* The swizzle adds bits 7 and up of an address in shared memory to its bits 4 and up, without a carry. It takes 3, 2 and
+ * 1 of them for rows of 128, 64 and 32 bytes. */
 void simt_tensor_box(const worker *self, void *shared, const simt_tensor_map *map, int row,
                      int column)
 {

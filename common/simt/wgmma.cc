@@ -3,7 +3,7 @@
  * Level Matrix Instructions"; common/device/wgmma.cuh draws the operands.
  *
  * A product is carried out at the wait for its group, the latest moment hardware could choose. So a kernel that reads
- * a sum too early reads the old one, and a kernel that gives B away too early multiplies by what came after it.
+ * a sum too early reads the old one. A kernel that gives B away too early multiplies by what came after it.
  */
 #include "simt/tensor_core.h"
 

@@ -1,12 +1,11 @@
 /*
  * differences.c - differences of the loss in fp64, against the gradient in fp32.
  *
- * A central difference (L(x + h v) - L(x - h v)) / 2h is off by h^2, 2^-40, times the third derivative, and by the
- * rounding of L, about 2^-50 / h = 2^-30. What remains is the network's own rounding. Rounding errors have both signs, so
- * that a sum of n terms is off by about 2^-24 sqrt(n) of the terms' norm: 2^-14 of it for a million terms. This is an
- * estimate, no bound. It leaves a right gradient far below 2^-10 of the tensor's norm; one that lacks a term, or has
- * another's, is off by more. Terms may cancel, and then a derivative can be 0. So 2^-20 of the norm of the whole gradient
- * passes everywhere.
+ * A central difference (L(x + h v) - L(x - h v)) / 2h is off by h^2, 2^-40, times the third derivative. The rounding of L
+ * adds about 2^-50 / h = 2^-30. What remains is the network's own rounding. Rounding errors have both signs, so that a sum
+ * of n terms is off by about 2^-24 sqrt(n) of the terms' norm: 2^-14 of it for a million terms. This is an estimate, no
+ * bound. It leaves a right gradient far below 2^-10 of the tensor's norm; one that lacks a term, or has another's, is off
+ * by more. Terms may cancel, and then a derivative can be 0. So 2^-20 of the norm of the whole gradient passes everywhere.
  */
 #include "training/differences.h"
 

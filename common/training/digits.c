@@ -6,8 +6,9 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* A stroke in the square from (0, 0), top left, to (1, 1): an arc of the ellipse around (x, y) with radii rx and ry, between
- * two angles in eighths of a turn, where 0 is right and 2 is down. Or, with radii of 0, a line from (x, y) to (from, to). */
+/* A stroke in the square from (0, 0), top left, to (1, 1). It is an arc of the ellipse around (x, y) with radii rx and ry.
+ * It lies between two angles in eighths of a turn, where 0 is right and 2 is down. With radii of 0 it is a line from (x, y)
+ * to (from, to). */
 typedef struct stroke {
     float x, y, rx, ry, from, to;
 } stroke;

@@ -250,8 +250,8 @@ static void choose(const row_stats *stats, int N, int *tuning)
     int c = 8, lanes = 4;
     while (N % c)
         c /= 2;
-    /* One slice where 64 columns hold N; of a wider one short rows take 128, to be walked less
-     * often, and long ones 64, so that the slice of B in use is small. */
+    /* Takes one slice where 64 columns hold N. Of a wider N short rows take 128, to be walked less
+     * often. Long ones take 64, so that the slice of B in use is small. */
     const int columns = N <= 64 || long_rows ? 64 : WIDEST;
     while (lanes < WARP_SIZE && lanes * c < min(N, columns))
         lanes *= 2;

@@ -9,9 +9,9 @@
 #include "device/warp.cuh"
 #include "long_rows.h"
 
-/* Adds up, in a block of WARPS warps, the sums its subwarps have of a segment, and stores the total in
- * its row of out, which has N columns. If the row has several segments, the total stays in fp32 in
- * `sums`, and the last block to arrive adds them up, always in the same order. The epilogue sees totals alone. */
+/* Adds up, in a block of WARPS warps, the sums that its subwarps have of a segment. It stores the total in the
+ * segment's row of out, which has N columns. If the row has several segments, the total stays in fp32 in `sums`.
+ * Then the last block to arrive adds the totals up, always in the same order. The epilogue sees totals alone. */
 template <int WARPS, int C, int WIDTH, class H>
 static __device__ void store_segment(const segment &own, float *sums, unsigned *arrived, int N,
                                      float (&sum)[C], const row_epilogue &epilogue, H *out)

@@ -40,8 +40,8 @@ __host__ __device__ static inline unsigned slot_sums(int tiles)
 }
 
 /* Offsets in shared memory, in bytes; x from a stage's begin. A stage has room for LOOK_AHEAD rows behind
- * those of the step: they are copied with it, from the step that follows, so that whatever a lane looks at
- * beyond its last value is never something that somebody else writes. */
+ * those of the step: they are copied with it, from the step that follows. So what a lane looks at beyond
+ * its last value is never something that somebody else writes. */
 struct shared_layout {
     unsigned full, empty, given, taken, sums, stages, x, stage_bytes, total;
 

@@ -1,7 +1,7 @@
 /*
- * finish.cuh - from a strip's sums to C. Where several blocks share a strip, the block that has its last
- * columns adds what the others post to its own sums, always from left to right: so every run gives the same
- * bits.
+ * finish.cuh - from a strip's sums to C. Several blocks may share a strip. Then the block that has its
+ * last columns adds what the others post to its own sums, always from left to right. So every run gives
+ * the same bits.
  */
 #ifndef LAB20_FINISH_CUH
 #define LAB20_FINISH_CUH

@@ -7,7 +7,7 @@
  *
  * Of their two rows of B a lane loads four columns, 16 bytes each; a row's 128 bytes are eight lanes' loads. Product j
  * takes element j of each, so nothing is moved between lanes. Lane g loads piece g / 2, or g / 2 + 4 if g is odd: then
- * the sums that a lane gets are columns 4 t to 4 t + 3 and 16 + 4 t to 16 + 4 t + 3, and four lanes store whole sectors.
+ * the sums that a lane gets are columns 4 t to 4 t + 3 and 16 + 4 t to 16 + 4 t + 3. So four lanes store whole sectors.
  *
  * So eight lanes that follow each other, whose loads are served together, name four rows. Staged, eight lanes copy one row to
  * shared memory, and each lane takes its pieces from there.

@@ -3,8 +3,8 @@
  * memory without an instruction.
  *
  * The three products are those of operands.cuh. A product takes the rows of X from registers, where a warp splits
- * them as it always does, and those of Y as they lie in the stage. It ignores the 13 low bits of a float: the rows
- * themselves are `high`. Only `low` must be written, once for all warps.
+ * them as it always does. It takes those of Y as they lie in the stage, and ignores the 13 low bits of a float:
+ * the rows themselves are `high`. Only `low` must be written, once for all warps.
  *
  * A warp has 16 rows and both strips. Eight features of a strip are three products, from zero, which its warpgroup
  * awaits and adds to its sums. An SM holds four warpgroups: while one adds, others multiply.

@@ -140,9 +140,10 @@ static int64_t count_segments(const bsmm_plan *plan, int longest)
     return segments;
 }
 
-/* The most pairs of an even segment. Four thread blocks fit on a multiprocessor, so segments are best as short as four shares
- * of all work for each, while all still have a place at once. Where they have not, three shares, and the fourth place is for
- * whoever has the shorter ones. No less than four steps a warp. */
+/* The most pairs of an even segment. Four thread blocks fit on a multiprocessor. So segments are
+ * best as short as four shares of all work for each, while all still have a place at once. Where
+ * they have not, there are three shares, and the fourth place is for whoever has the shorter ones.
+ * A warp gets four steps at least. */
 static int longest_segment(const bsmm_plan *plan, const lut_state *s)
 {
     const int64_t sms = std::max(device_facts_get()->sms, 1);

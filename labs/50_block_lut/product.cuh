@@ -8,8 +8,8 @@
  *   output feature i  i / Q * 4 Q + a * Q + i % Q: groups of Q    of FEATURES / 4
  *   token j           j / 4 * 32 + 4 b + j % 4: groups of four    of TOKENS / 8
  *
- * Shared memory serves a load of 16 bytes to half a warp at once if lanes l and l ^ 1, or lanes l and l ^ 2, want the
- * same; in this order they do. So 64 multiply-adds have four loads of two wavefronts.
+ * Shared memory can serve a load of 16 bytes to half a warp at once. Lanes l and l ^ 1, or lanes l and l ^ 2, must
+ * want the same. In this order they do. So 64 multiply-adds have four loads of two wavefronts.
  */
 #ifndef BLOCK_LUT_PRODUCT_CUH
 #define BLOCK_LUT_PRODUCT_CUH

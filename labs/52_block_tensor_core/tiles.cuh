@@ -2,8 +2,8 @@
  * tiles.cuh - tiles of X and blocks of W in shared memory: a ring of steps, fetched ahead by asynchronous copies; and the
  * way of results out.
  *
- * Rows of a tile are B numbers of 16 bits, B / 8 pieces of 16 bytes. Piece c of row r lies at c ^ swizzle(r), so that eight
- * rows of one piece, which ldmatrix reads at once, lie in eight different groups of four banks.
+ * Rows of a tile are B numbers of 16 bits, B / 8 pieces of 16 bytes. Piece c of row r lies at c ^ swizzle(r). So eight rows
+ * of one piece, which ldmatrix reads at once, lie in eight different groups of four banks.
  */
 #ifndef BLOCK_TENSOR_CORE_TILES_CUH
 #define BLOCK_TENSOR_CORE_TILES_CUH

@@ -265,9 +265,11 @@ static cudaError_t prepare(bsmm_update_plan *plan)
     return plan_state_make<gradient_state>(plan, fill, release);
 }
 
-/* Chooses warpgroups where there are any: on two squares at once where two cells of five have a block, tokens are many enough to
- * pay for the end of a wide square, and each multiprocessor gets a thread block. Then pieces until each multiprocessor has all the thread blocks that it holds, as long as a piece has as many
- * tokens as the ring of warps. There are at most as many squares as blocks, and as cover all features. */
+/* Chooses warpgroups where there are any. They work on two squares at once where two cells of five
+ * have a block and each multiprocessor gets a thread block. Tokens must also be many enough to pay
+ * for the end of a wide square. Then it chooses pieces, until each multiprocessor has all the
+ * thread blocks that it holds. A piece has at least as many tokens as the ring of warps. There are
+ * at most as many squares as blocks, and as cover all features. */
 static void choose(const row_stats *stats, int block, int64_t tokens, int *tuning)
 {
     const int64_t down = SQUARE / block, sms = device_facts_get()->sms;

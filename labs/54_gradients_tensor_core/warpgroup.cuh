@@ -4,8 +4,8 @@
  * A product sums over tokens, and a token is a row of both tiles. wgmma takes rows of its B as they are, and rows of 16 bits
  * as columns of its A: so nothing is transposed, and no number comes to a register before it is a sum.
  *
- * A stripe is 64 features here. A stage of the ring has a box for each stripe that an open block reads, side by side, those
- * of X first, and the ring has as many stages as there is room for. So sparse squares have more tokens on their way.
+ * A stripe is 64 features here. A stage of the ring has a box for each stripe that an open block reads. Boxes lie side by
+ * side, those of X first. The ring has as many stages as there is room for. So sparse squares have more tokens on their way.
  *
  * Two warpgroups have 64 input features each, and ask for each cell of 64 x 64 whether an open block lies in it. The rest
  * of a cell is multiplied, too, and its sums are left out at the end.

@@ -1,8 +1,8 @@
 /*
  * divergence.cu - which lanes of a warp are counted together when they take different ways. A GPU
- * splits the warp at a branch and joins it at the first place that all of its ways lead to (the
- * branch's immediate post-dominator). The host code beside each kernel walks through it the same
- * way, with a set of lanes in place of a lane.
+ * splits the warp at a branch. It joins the warp at the first place that all of its ways lead to
+ * (the branch's immediate post-dominator). The host code beside each kernel walks through it the
+ * same way, with a set of lanes in place of a lane.
  */
 #include "tests/counters/divergence.h"
 

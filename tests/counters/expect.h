@@ -39,8 +39,8 @@ class expectation
   public:
     counters n = {};
 
-    /* The lanes in `lanes`, if any, access `size` bytes each, at a distance of offset(lane) bytes from
-     * the beginning of an array that is aligned to 128. */
+    /* The lanes in `lanes`, if any, access `size` bytes each. A lane's bytes are offset(lane) bytes
+     * away from the beginning of an array that is aligned to 128. */
     template <class F> void access(access_kind kind, int size, uint32_t lanes, F offset)
     {
         int64_t at[32], count = 0;

@@ -1,7 +1,7 @@
 /*
  * logs.cu - lanes that do very much, or that wait for each other. What a lane has done is kept in a
- * log of limited length, so here some lanes have to be stopped in the middle and the others have to
- * catch up; the counts must not show it.
+ * log of limited length. So some lanes have to be stopped in the middle here, and the others have
+ * to catch up. The counts must not show it.
  */
 #include "tests/counters/expect.h"
 

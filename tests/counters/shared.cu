@@ -3,8 +3,8 @@
  * conflicts. The number of wavefronts is written down by hand beside each.
  *
  * There are 32 banks of 4 bytes. 8 bytes a lane are served half a warp at a time, 16 bytes a quarter:
- * 128 bytes either way. Lanes of one such part that want the same word share it. Loads in which lanes
- * l and l ^ 1 agree for all l, or l and l ^ 2, are served twice as many lanes at a time.
+ * 128 bytes either way. Lanes of one such part that want the same word share it. In some loads lanes
+ * l and l ^ 1 agree for all l, or lanes l and l ^ 2. They are served twice as many lanes at a time.
  */
 #include "tests/counters/expect.h"
 

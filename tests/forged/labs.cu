@@ -1,7 +1,7 @@
 /*
  * labs.cu - labs that write to the grader's channel themselves, as if no filter stood in the way. Lab 1 is
- * honest. Lab 2 says "done" before it works, and takes the next question off the channel, so that the
- * runner's own "done" becomes the answer to that. Lab 3 says "done" and goes on.
+ * honest. Lab 2 says "done" before it works, and takes the next question off the channel. So the runner's
+ * own "done" becomes the answer to that. Lab 3 says "done" and goes on.
  */
 #include "../cheats/honest.h"
 #include "grader/channel.h"

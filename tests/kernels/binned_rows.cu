@@ -1,8 +1,8 @@
 /*
- * binned_rows.cu - contenders for the kernel matrix, of binned rows: those laid out on the host and
- * on the GPU must be the same to the bit, packed rows in the order that was asked for; a plan that
- * was given new values must multiply those; column blocks in turn and overlapping must work where
- * the rule has none.
+ * binned_rows.cu - contenders for the kernel matrix, of binned rows. Those laid out on the host and
+ * on the GPU must be the same to the bit. Packed rows must be in the order that was asked for. A
+ * plan that was given new values must multiply those. Column blocks in turn and overlapping must
+ * work where the rule has none.
  */
 #include "formats/binned_rows.cuh"
 #include "formats/column_blocks.h"

@@ -9,8 +9,8 @@
 /* Whether it is of a block-sparse operation: one whose first choice of the problem is the side of a block. */
 bool multiplies_blocks(const contender *c);
 
-/* Says what is wrong with a contender on layouts from no block to lists of hundreds, at widths from 1 to 256, in every pass,
- * gated and not, with each of its settings. NULL: nothing; the text lives until the next call. */
+/* Says what is wrong with a contender. Layouts go from no block to lists of hundreds, and widths from 1 to 256. It runs in
+ * every pass, gated and not, with each of its settings. NULL: nothing; the text lives until the next call. */
 const char *blocks_failure(const contender *c, const device_info *device);
 
 #endif

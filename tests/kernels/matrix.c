@@ -3,8 +3,8 @@
  * shape at every awkward width, judged by the harness's own checks. One TAP test per lab and shape.
  *
  * A setting of the tunables is tried at three widths, the lab's own choice at all of them, on the largest
- * matrix at fewer; in bf16 both at fewer, where fp16 has them. Of a lab with many settings those are tried that
- * differ from its choice in one tunable, on each shape at one of the three widths, in turn.
+ * matrix at fewer; in bf16 both at fewer, where fp16 has them. A lab may have many settings. Then those are
+ * tried that differ from its choice in one tunable, on each shape at one of the three widths, in turn.
  *
  *     matrix [LAB] [quick|all] [K/N]      that lab alone; fewer widths and settings, or all settings; of the shapes
  *                                         every N-th, from number K on
@@ -40,9 +40,9 @@ static const int WIDTHS[] = {1, 2, 3, 7, 8, 31, 32, 33, 64, 100, 128, 130, 256};
 /* Vectors of 8 numbers and fewer fit the first, of 1 the second, of 2 and 1 the last; none is a multiple of
  * the tiles. */
 static const int SWEPT_WIDTHS[] = {136, 33, 66};
-/* The matrices with every row length at every alignment and with rows of thousands have more nonzeros than LARGE, and
- * take as long as all the others. They leave out what those have: a second width of a kind, widths that only make
- * more slices, and settings at other widths than one, a multiple of 8. */
+/* The matrices with every row length at every alignment and with rows of thousands have more nonzeros than LARGE.
+ * They take as long as all the others. So they leave out what those have: a second width of a kind, widths that
+ * only make more slices, and settings at other widths than one, a multiple of 8. */
 enum { LARGE = 50000, SWEPT_OF_LARGE = 40 };
 static const int WIDTHS_OF_LARGE[] = {1, 2, 7, 8, 33};
 /* Widths of the quick matrix, which tries the choice of each lab alone: one column, a vector and a half, whole vectors. */

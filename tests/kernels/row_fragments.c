@@ -1,7 +1,7 @@
 /*
  * row_fragments.c - contenders for the kernel matrix: lab 21 with settings that its rule takes for no
- * matrix as small and as strange as those here. Between them all of the kernels, every number of blocks that
- * share a panel, and rows as they come and in an order that is given.
+ * matrix as small and as strange as those here. Between them they run all of the kernels, and every number
+ * of blocks that share a panel. Rows are taken as they come, and in an order that is given.
  */
 #include "device/argsort.h"
 #include "device/cuda_try.h"

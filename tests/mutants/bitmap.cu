@@ -1,7 +1,7 @@
 /*
- * bitmap.cu - mutants of lab 9's tricks: where a value is found, what fills up a group, how the splits of a
- * sum come together, and which rows of B may be looked at. N = 100. The matrix of all mutants has elements
- * in odd columns only, where the first of two neighbours never counts.
+ * bitmap.cu - mutants of lab 9's tricks. They mistake where a value is found, or what fills up a group.
+ * Others mistake how the splits of a sum come together, or which rows of B may be looked at. N = 100. The
+ * matrix of all mutants has elements in odd columns only, where the first of two neighbours never counts.
  */
 #include "mutant.h"
 

@@ -1,6 +1,6 @@
 /*
- * kept.cu - what is right as long as nothing changes: values, a right-hand side or a result kept from an earlier
- * run, an error that begins with the third run, nonzeros lost whose values were too small to matter.
+ * kept.cu - mutants that are right as long as nothing changes. Some keep values, a right-hand side or a result
+ * from an earlier run. One errs from the third run on. One loses nonzeros whose values were too small to matter.
  */
 #include "device/cuda_try.h"
 #include "mutant.h"

@@ -15,7 +15,8 @@
  * neighbouring columns are used, which the matrix of the others has not, so on another one;
  * SHOWS_ON_LONG_ROWS: in sums of thousands, likewise; SHOWS_ON_VALUES: where nonzeros have values, of
  * which SDDMM needs none. ON_FEW_BLOCKS is added to one of the first two where a few blocks are
- * enough, ON_UNEVEN_BLOCKS where some lists must have many blocks a step and most have one. Lab numbers, to tell mutants from labs. `after` is the number of the combination of knobs
+ * enough. ON_UNEVEN_BLOCKS is added where some lists must have many blocks a step and most have
+ * one. Lab numbers, to tell mutants from labs. `after` is the number of the combination of knobs
  * that a mutant is tried with, where its operation has any (problem_turn_knobs). */
 enum {
     SHOWS_ALWAYS = 100,

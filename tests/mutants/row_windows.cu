@@ -1,6 +1,6 @@
 /*
- * row_windows.cu - mutants of the format of lab 22: keys of a column and a row, sums of runs that are added up, what is
- * left of a window, and the ways to take another row or column or to lose a sum.
+ * row_windows.cu - mutants of the format of lab 22. It has keys of a column and a row, sums of runs that are added up,
+ * and what is left of a window. The mutants take another row or column, or lose a sum.
  */
 #include "mutant.h"
 

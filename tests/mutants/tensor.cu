@@ -1,7 +1,7 @@
 /*
- * tensor.cu - mutants of products on tensor cores (lab 21's row fragments): what is left of fp32 if parts of
- * a number are dropped or sums stay in the tensor core, which cuts them, and what leaks if zeros are multiplied by
- * rows that nobody refers to.
+ * tensor.cu - mutants of products on tensor cores (lab 21's row fragments). They show what is left of fp32 if
+ * parts of a number are dropped, or if sums stay in the tensor core, which cuts them. They also show what leaks if
+ * zeros are multiplied by rows that nobody refers to.
  */
 #include "mutant.h"
 

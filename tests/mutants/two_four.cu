@@ -1,6 +1,6 @@
 /*
- * two_four.cu - mutants of lab 24's tricks: whose metadata a fragment takes, which rows they are of, what becomes of
- * the elements left over, and which rows of B may be looked at.
+ * two_four.cu - mutants of lab 24's tricks. They mistake whose metadata a fragment takes, or which rows they are of.
+ * Others mistake what becomes of the elements left over, or which rows of B may be looked at.
  */
 #include "mutant.h"
 

@@ -1,7 +1,7 @@
 /*
  * atomics.cu - atomic functions on every type the Programming Guide lists for them ("Atomic
- * Functions"), in global and shared memory, and the progress that independent thread scheduling
- * promises to lanes that spin.
+ * Functions"), in global and shared memory. It also tests the progress that independent thread
+ * scheduling promises to lanes that spin.
  */
 #include "tests/primitives/primitives.h"
 

@@ -1,7 +1,7 @@
 /*
- * cluster.cu - device/cluster.cuh against the CUDA C++ Programming Guide and the PTX ISA: ranks, a barrier of a block and
- * one of the cluster, arrivals from one block at another's barrier, stores into its memory, and copies that all blocks of
- * a cluster receive.
+ * cluster.cu - device/cluster.cuh against the CUDA C++ Programming Guide and the PTX ISA. It tests ranks, a barrier of a
+ * block and one of the cluster, and arrivals from one block at another's barrier. It also tests stores into another
+ * block's memory, and copies that all blocks of a cluster receive.
  */
 #include "tests/primitives/primitives.h"
 

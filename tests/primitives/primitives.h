@@ -2,8 +2,8 @@
  * primitives.h - what the tests in this folder share.
  *
  * Each .cu here checks one group of CUDA primitives against its definition in the CUDA C++
- * Programming Guide or the PTX ISA, written out on the host. They run on the CPU backend and, as
- * they are, on a GPU: there they check our reading of the definitions.
+ * Programming Guide or the PTX ISA. The definition is written out on the host. They run on the CPU
+ * backend and, as they are, on a GPU: there they check our reading of the definitions.
  */
 #ifndef TESTS_PRIMITIVES_H
 #define TESTS_PRIMITIVES_H

@@ -137,8 +137,8 @@ static void reuse(void)
     tap_ok(p == nullptr, "gives no pointer");
 }
 
-/* With 2 GB of address space the range for device memory is soon used up, and used again from its
- * beginning - but not where `kept` lies. Run in a process of its own. */
+/* With 2 GB of address space the range for device memory is soon used up. It is used again from its
+ * beginning, but not where `kept` lies. Run in a process of its own. */
 static int small_child(void)
 {
     const size_t bytes = (size_t)100 << 20;

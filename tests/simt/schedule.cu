@@ -214,9 +214,9 @@ static void same_number(void)
         tap_skip("needs a say in the next thread's number", "a thread number used again");
 }
 
-/* Prints for one run: a hash of mixed_kernel's results, the first and the last thread of
- * order_kernel, how many threads of hasty_kernel read their neighbour's value, and how many OS
- * threads there were. */
+/* Prints, for one run, a hash of mixed_kernel's results, and the first and the last thread of
+ * order_kernel. Then it prints how many threads of hasty_kernel read their neighbour's value, and
+ * how many OS threads there were. */
 static int child(void)
 {
     const int blocks = 200;

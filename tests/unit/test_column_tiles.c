@@ -1,6 +1,6 @@
 /*
- * test_column_tiles.c - tiles of columns: each nonzero stands at its place, places that no nonzero has say so,
- * segments begin and end at multiples of eight, and the shares of the blocks are all the work, once.
+ * test_column_tiles.c - tiles of columns. Each nonzero stands at its place, and places that no nonzero has say
+ * so. Segments begin and end at multiples of eight. The shares of the blocks are all the work, once.
  */
 #include "formats/column_tiles.h"
 #include "matrix/shapes.h"

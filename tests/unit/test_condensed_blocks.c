@@ -1,6 +1,6 @@
 /*
- * test_condensed_blocks.c - TC-GNN and ME-TCF: what the encoders make is the matrix again, bit by bit, ranks and blocks
- * are those of the definition, and the bytes are those of the published formulas.
+ * test_condensed_blocks.c - TC-GNN and ME-TCF. What the encoders make is the matrix again, bit by bit. Ranks and blocks
+ * are those of the definition. The bytes are those of the published formulas.
  */
 #include "formats/condensed_blocks.h"
 #include "matrix/generate.h"

@@ -380,8 +380,8 @@ static double near_share(const csr_matrix *A)
     return (double)near / (double)A->nnz;
 }
 
-/* A stand-in has the counts, the variation of row lengths within a quarter, and the locality within a fifth of all
- * entries, of the real file. */
+/* A stand-in has the counts of the real file. Its variation of row lengths is the file's within a quarter, and its
+ * locality within a fifth of all entries. */
 static void stand_ins_are_like_the_files(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /*
  * test_lane_major.c - the lane-major format, made on the device and read again here as its definition
- * says: each element in its place with its bits, nothing else but zeros that make a number even, what
- * the notes say of banks, where steps begin, and bytes as counted.
+ * says. Each element is in its place with its bits, and nothing else is there but zeros that make a number
+ * even. The tests also look at what the notes say of banks, where steps begin, and bytes as counted.
  */
 #include "formats/lane_major.h"
 #include "matrix/random.h"

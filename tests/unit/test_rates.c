@@ -31,8 +31,8 @@ static void assert_all_are_1(device_rates r)
     assert_true(r.l2 == 1 && r.memory == 1 && r.tensor == 1);
 }
 
-/* Rules choose there as they did when they were fitted: with the rates of the reference rows, with those of a
- * start of the machine that differs by a few per cent, and where nobody has measured. */
+/* Rules choose there as they did when they were fitted. They do so with the rates of the reference rows. They
+ * do so with those of a start of the machine that differs by a few per cent, and where nobody has measured. */
 static void an_h200_is_an_h200(void **state)
 {
     (void)state;

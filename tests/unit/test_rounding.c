@@ -1,6 +1,6 @@
 /*
- * test_rounding.c - the bound of rounded sums: its two parts, and that sums of random products stay far
- * below it while products that are lost, doubled or rounded to 16 bits do not.
+ * test_rounding.c - the bound of rounded sums, and its two parts. Sums of random products stay far
+ * below it. Products that are lost, doubled or rounded to 16 bits do not.
  */
 #include "fixture.h"
 

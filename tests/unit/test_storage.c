@@ -1,7 +1,7 @@
 /*
- * test_storage.c - the calculators of formats against figures worked out elsewhere: the published ones
- * for 28672 x 8192, recomputed twice, and the padding of the lane-major format as simulated (its own test
- * holds it against what the encoder makes).
+ * test_storage.c - the calculators of formats against figures worked out elsewhere. The published ones,
+ * for 28672 x 8192, were recomputed twice. The padding of the lane-major format is as simulated. (Its own
+ * test holds it against what the encoder makes.)
  */
 #include "ops/storage.h"
 

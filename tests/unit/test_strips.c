@@ -1,6 +1,6 @@
 /*
- * test_strips.c - strips of nonzeros: every place has the row and the column of a nonzero of its own, places
- * follow each other by block, row and column, and a pattern whose columns do not ascend is left whole.
+ * test_strips.c - strips of nonzeros. Every place has the row and the column of a nonzero of its own. Places
+ * follow each other by block, row and column. A pattern whose columns do not ascend is left whole.
  */
 #include "formats/strips.h"
 #include "matrix/shapes.h"

@@ -1,6 +1,6 @@
 /*
- * test_tca_bme.c - TCA-BME: both encoders agree to the bit, what they make is the matrix again,
- * every bit and value is where the definition says, and the bytes are those of the formula.
+ * test_tca_bme.c - TCA-BME. Both encoders agree to the bit, and what they make is the matrix again.
+ * Every bit and value is where the definition says. The bytes are those of the formula.
  */
 #include "formats/tca_bme.h"
 #include "on_device.h"

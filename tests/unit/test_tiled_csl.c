@@ -1,6 +1,6 @@
 /*
- * test_tiled_csl.c - Tiled-CSL: host and device make the same bits, what they make is the matrix again, read by the
- * definition in tiled_csl.h, its order meets no bank twice, and the bytes are those of the formula.
+ * test_tiled_csl.c - Tiled-CSL. Host and device make the same bits. What they make is the matrix again, read by the
+ * definition in tiled_csl.h. Its order meets no bank twice. The bytes are those of the formula.
  */
 #include "formats/tiled_csl.h"
 #include "pruned_sample.h"

@@ -160,8 +160,8 @@ static timing sample(int first, int n)
                     .iqr_ms = quantile(ms, n, 0.75) - quantile(ms, n, 0.25)};
 }
 
-/* The median is that of `runs` calls from `first` on, of which none can have seemed shorter than it
- * was, and half of which at most were interrupted between an event and the call. */
+/* Asserts that the median is that of `runs` calls from `first` on. None of them can have seemed
+ * shorter than it was. Half of them at most were interrupted between an event and the call. */
 static void assert_median(const timing *t, int first, double slack_ms)
 {
     const double median = sample(first, t->runs).median_ms;

@@ -1,6 +1,6 @@
 /*
- * test_two_four.c - 2:4 and CSR: host and device make the same bits, what they make is the matrix again, read by
- * the definition in two_four.h, and the bytes are those of the formula.
+ * test_two_four.c - 2:4 and CSR. Host and device make the same bits. What they make is the matrix again, read by
+ * the definition in two_four.h. The bytes are those of the formula.
  */
 #include "formats/two_four.h"
 #include "pruned_sample.h"

@@ -2,8 +2,8 @@
  * atomics.h - atomic functions of the CUDA C++ programming guide. The _block and _system variants
  * are the device-wide ones: those are strong enough for both.
  *
- * Every atomic is one call of simt_atomic, so that a misaligned address, a thread that spins and
- * (in an instrumented build) the access itself are seen in one place, common/simt/atomics.cc.
+ * Every atomic is one call of simt_atomic. So one place, common/simt/atomics.cc, sees a misaligned
+ * address, a thread that spins and (in an instrumented build) the access itself.
  */
 #ifndef SIMT_ATOMICS_H
 #define SIMT_ATOMICS_H

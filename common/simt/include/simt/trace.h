@@ -1,5 +1,5 @@
 /*
- * trace.h - in the traced twin of a program, what kernels ask of this backend passes through
+ * trace.h - what kernels ask of this backend, in the traced twin of a program. It passes through
  * common/profiler/hooks.cc first, which makes a note of it and then calls the function meant. Under
  * the other names those functions have the same parameters. In a normal program nothing is renamed.
  */
