@@ -10,7 +10,7 @@
 bool multiplies_blocks(const contender *c);
 
 /* Says what is wrong with a contender. Layouts go from no block to lists of hundreds, and widths from 1 to 256. It runs in
- * every pass, gated and not, with each of its settings. NULL: nothing; the text lives until the next call. */
-const char *blocks_failure(const contender *c, const device_info *device);
+ * every pass, gated and not; to sweep, with each of its settings. NULL: nothing; the text lives until the next call. */
+const char *blocks_failure(const contender *c, const device_info *device, bool sweep);
 
 #endif
