@@ -9,7 +9,6 @@
 #define SIMT_LAUNCH_H
 
 #include <cuda_runtime_api.h>
-#include <tuple>
 
 #include "simt/vector_types.h"
 
@@ -87,20 +86,14 @@ void simt_launch(const struct simt_launch_config *config, void (*entry)(void *),
                  size_t argument_bytes);
 }
 
+/* Keeps the arguments in a closure, whose type is this launch's own. A std::tuple of them has functions named after their
+ * types: two labs with another `product` each would share one, where the compiler does not inline it. */
 template <class Call, class... Arguments>
 void simt_launch_call(const simt_launch_config &config, Call call, Arguments... arguments)
 {
-    struct frame {
-        Call call;
-        std::tuple<Arguments...> arguments;
-    } all{call, std::tuple<Arguments...>(arguments...)};
+    auto all = [call, arguments...]() mutable { call(arguments...); };
     simt_launch(
-        &config,
-        [](void *p) {
-            frame *f = static_cast<frame *>(p);
-            std::apply(f->call, f->arguments);
-        },
-        &all, sizeof all);
+        &config, [](void *p) { (*static_cast<decltype(all) *>(p))(); }, &all, sizeof all);
 }
 
 /* A kernel with its launch configuration, waiting for the arguments. `Pointer` is the type of its
