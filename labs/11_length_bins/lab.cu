@@ -93,7 +93,7 @@ static cudaError_t prepare(spmm_plan *plan)
     return error;
 }
 
-struct kernels {
+struct bin_kernels {
     template <int LANES, int V, int K> static binned_rows_kernel get()
     {
         return spmm_length_bins_kernel<LANES, V, K>;
@@ -103,7 +103,7 @@ struct kernels {
 static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStream_t stream)
 {
     const binned_rows *rows = (const binned_rows *)plan->state;
-    const binned_rows_kernel kernel = binned_rows_kernel_of<kernels>(rows);
+    const binned_rows_kernel kernel = binned_rows_kernel_of<bin_kernels>(rows);
     binned_rows_product p = binned_rows_product_of(rows, plan->N, 0);
     p.B = B;
     p.C = C;

@@ -65,7 +65,7 @@ static cudaError_t prepare(spmm_plan *plan)
     return error;
 }
 
-struct kernels {
+struct block_kernels {
     template <int LANES, int V, int K> static binned_rows_kernel get()
     {
         return spmm_column_blocks_kernel<LANES, V, K>;
@@ -76,7 +76,7 @@ static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStre
 {
     if (plan->nested) return spmm_nested_run(plan, B, C, stream);
     const binned_rows *rows = (const binned_rows *)plan->state;
-    const binned_rows_kernel kernel = binned_rows_kernel_of<kernels>(rows);
+    const binned_rows_kernel kernel = binned_rows_kernel_of<block_kernels>(rows);
     /* BEGIN STUDENT: launch the kernel for each column block, a grid's slices at a time */
     for (int block = 0; block < rows->column_blocks; block++) {
         binned_rows_product p = binned_rows_product_of(rows, plan->N, block);

@@ -86,7 +86,7 @@ static cudaError_t prepare(spmm_plan *plan)
     return error;
 }
 
-struct kernels {
+struct overlapped_kernels {
     template <int LANES, int V, int K> static binned_rows_kernel get()
     {
         return spmm_overlapped_blocks_kernel<LANES, V, K>;
@@ -97,7 +97,7 @@ static cudaError_t run(const spmm_plan *plan, const float *B, float *C, cudaStre
 {
     if (plan->nested) return spmm_nested_run(plan, B, C, stream);
     const binned_rows *rows = (const binned_rows *)plan->state;
-    const binned_rows_kernel kernel = binned_rows_kernel_of<kernels>(rows);
+    const binned_rows_kernel kernel = binned_rows_kernel_of<overlapped_kernels>(rows);
     bool is_first = true;
     for (int block = 0; block < rows->column_blocks; block++) {
         binned_rows_product p = binned_rows_product_of(rows, plan->N, block);

@@ -35,7 +35,7 @@ constexpr int TOKENS = 32, WARP_INPUTS = 64, WARP_OUTPUTS = 32;
 /* Steps that lie in shared memory. A step: a tile of X, one of dY, both TOKENS rows of SQUARE features. The sums take the
  * ring's place at the end. */
 constexpr int STAGES = 4, TILE = TOKENS * SQUARE, ROW_PIECES = SQUARE / 8;
-constexpr int RING_BYTES = STAGES * 2 * TILE * 2, SUMS_BYTES = SQUARE * pitch_of(SQUARE) * 4;
+constexpr int RING_BYTES = STAGES * 2 * TILE * 2, SUMS_BYTES = SQUARE * sums_pitch(SQUARE) * 4;
 constexpr int SHARED_BYTES = RING_BYTES > SUMS_BYTES ? RING_BYTES : SUMS_BYTES;
 
 /* ---- a step: 32 tokens ------------------------------------------------------------------------ */

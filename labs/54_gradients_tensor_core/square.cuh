@@ -98,7 +98,7 @@ __device__ __forceinline__ bool add_pieces(const gradient_of &a, float (&sum)[CO
 }
 
 /* Sums of a square lie in shared memory as fp32, in rows so long: pairs of half a warp begin in different banks. */
-__host__ __device__ constexpr int pitch_of(int columns)
+__host__ __device__ constexpr int sums_pitch(int columns)
 {
     return columns + 8;
 }
@@ -114,7 +114,7 @@ __device__ __forceinline__ void lay_out(float *sums, int row, int column,
 #pragma unroll
         for (int h = 0; h < 2; h++) {
             const float x[2] = {sum[n][2 * h], sum[n][2 * h + 1]};
-            store_vector(sums + (row + lane / 4 + 8 * h) * pitch_of(COLUMNS) + column + 8 * n +
+            store_vector(sums + (row + lane / 4 + 8 * h) * sums_pitch(COLUMNS) + column + 8 * n +
                              lane % 4 * 2,
                          x);
         }
@@ -134,7 +134,7 @@ __device__ __forceinline__ void store_square(const gradient_of &a, const square_
         const float factor = s.factor[j];
         float x[4];
         H result[4], u[4];
-        load_vector_plain(x, sums + r * pitch_of(COLUMNS) + c);
+        load_vector_plain(x, sums + r * sums_pitch(COLUMNS) + c);
         if (a.beta != 0) load_vector_plain(u, (const H *)a.U + at);
 #pragma unroll
         for (int e = 0; e < 4; e++) {

@@ -98,7 +98,7 @@ static __global__ void __launch_bounds__(BLOCK, BLOCKS_PER_SM<LANES, K>)
     work_on_bins<sum_of_chunks, LANES, V, K>(p);
 }
 
-struct kernels {
+struct chunk_kernels {
     template <int LANES, int V, int K> static binned_rows_kernel get()
     {
         return spmm_overlapped_communication_kernel<LANES, V, K>;
@@ -375,7 +375,7 @@ static cudaError_t launch_block(const product *p, const exchange_rank *r, int bl
 {
     const overlap *const state = (const overlap *)p->plan->state;
     const rank_part *const mine = &state->part[r->rank];
-    const binned_rows_kernel kernel = binned_rows_kernel_of<kernels>(mine->blocks);
+    const binned_rows_kernel kernel = binned_rows_kernel_of<chunk_kernels>(mine->blocks);
     binned_rows_product b = binned_rows_product_of(mine->blocks, p->plan->N, block);
     if (b.block[NUM_BINS] == 0) return cudaSuccess;
     b.B = mine->d_B;
