@@ -114,13 +114,16 @@ enum {
     BETA_ONE = 4 * 8 * 3 * 2,
 };
 
-#define GRADIENT_MUTANT(bug, knobs, diagnosis)                                               \
-    static bsmm_update_contender mutant_##bug = {                                            \
-        .base = {.lab = SHOWS_ALWAYS, .after = (knobs), .name = #bug, .summary = diagnosis}, \
-        .prepare = prepare,                                                                  \
-        .run = run<bug>,                                                                     \
-        .release = release,                                                                  \
-    };                                                                                       \
+#define GRADIENT_MUTANT(bug, knobs, diagnosis)        \
+    static bsmm_update_contender mutant_##bug = {     \
+        .base = {.lab = ON_FEW_BLOCKS + SHOWS_ALWAYS, \
+                 .after = (knobs),                    \
+                 .name = #bug,                        \
+                 .summary = diagnosis},               \
+        .prepare = prepare,                           \
+        .run = run<bug>,                              \
+        .release = release,                           \
+    };                                                \
     BSMM_UPDATE_REGISTER(mutant_##bug)
 
 GRADIENT_MUTANT(HEALTHY_GRADIENT, TWO_PAIRS + GATES_APPLY + BETA_ONE, NULL)

@@ -163,7 +163,7 @@ enum { TWO_PAIRS = 4, BY_ROOTS = 4 * 8, HALVED = 4 * 8 * 2, BETA_ONE = 4 * 8 * 2
 
 #define IMPORTANCE_MUTANT(bug, norms, diagnosis)                 \
     static block_importance_contender mutant_##bug = {           \
-        .base = {.lab = SHOWS_ALWAYS,                            \
+        .base = {.lab = ON_FEW_BLOCKS + SHOWS_ALWAYS,            \
                  .after = TWO_PAIRS + norms + HALVED + BETA_ONE, \
                  .name = #bug,                                   \
                  .summary = diagnosis,                           \

@@ -134,7 +134,7 @@ enum { TWO_PAIRS = 4, GATES_APPLY = 4 * 8, BETA_ONE = 4 * 8 * 3 * 2 };
 
 #define SQUARE_MUTANT(bug, diagnosis)                         \
     static bsmm_update_contender mutant_##bug = {             \
-        .base = {.lab = SHOWS_ALWAYS,                         \
+        .base = {.lab = ON_FEW_BLOCKS + SHOWS_ALWAYS,         \
                  .after = TWO_PAIRS + GATES_APPLY + BETA_ONE, \
                  .name = #bug,                                \
                  .summary = diagnosis,                        \
