@@ -1,7 +1,7 @@
 /*
  * Lab 53 - blocks on Hopper: block-sparse products at the rate of the copy engine and of wgmma.
  *
- * Idea      Two warps ask the copy engine for everything, eight warps only multiply: a warpgroup by a whole block of W
+ * Idea      Two warps ask the copy engine for everything, eight warps only multiply: a warpgroup by a whole page of W
  *           in shared memory. In a cluster W comes from L2 once for two tiles of tokens.
  * Changed   Lab 52's warps fetch for themselves and meet at a barrier in every step. Here barriers in shared memory
  *           count bytes and warps, a stripe has 256 features, and thread blocks stay for many tiles.

@@ -26,7 +26,7 @@ constexpr int COLUMN = 64, COLUMNS = FEATURES / COLUMN;
  * pages as it has columns with blocks. So sparse layouts have more steps on their way, which hides the latency of L2. */
 struct ring_size {
     int stages, pages;
-    /* Returns the page `many` behind `page`: 16 at most, and there are 8 or more. */
+    /* Returns the page `many` behind `page`: 16 at most, and there are 8 or more. Of -1 nobody uses the result. */
     __device__ int after(int page, int many) const
     {
         page += many;
@@ -110,8 +110,8 @@ template <int B> __device__ __forceinline__ int place(int r, int c)
     return r * B + (c ^ s) * 8;
 }
 
-/* Returns, of lanes that hold open blocks, those whose column has none in a lower lane: its first block's lane. A column has one
- * block of 64, or two of 32; if only the second one is open, the column begins at the first one's lane all the same. */
+/* Returns the first lane of each column that has an open block. A column is one block of 64, or two of 32. Of two the open one
+ * may be the second, a lane further on. */
 template <int B> __device__ __forceinline__ unsigned begun_columns(unsigned open)
 {
     if (B == COLUMN) return open;
@@ -243,7 +243,7 @@ __device__ __forceinline__ void fetch_W(const walk_of &a, workplace<H, B> &w)
         const bool has_place = lanes_of_columns<B>(begun) >> lane & 1;
         const int row = open >> lane & 1 ? block * B + first : a.W_rows;
         const int stage = ring.stage_after(r.stage, lane / entries::INTS);
-        /* Columns begun in lower lanes, without its own. */
+        /* Counts columns begun in lower lanes, but its own. */
         const int column = __popc(begun & ((2u << lane) - 1)) - 1;
         const int second = begun >> lane & 1 ? 0 : B * B;
         H *const box = w.page(ring, ring.after(r.page, column)) + second + first * B;

@@ -28,6 +28,7 @@ static const struct {
     {"blocks:in=768,block=64,kind=attach,edges=2", 64},
     {"blocks:in=96,out=320,block=8,density=0.3", 256},
     {"blocks:in=320,out=640,block=32,density=0.05", 72},
+    {"blocks:in=160,out=320,block=32,density=0.3", 130},
     {"blocks:in=640,out=96,block=16,density=0.07,seed=2", 65},
     {"blocks:in=1600,out=16,block=8,density=1", 40},
     {"blocks:in=32,out=6400,block=32,density=1", 16},
