@@ -1,7 +1,7 @@
 /*
  * Lab 53 - blocks on Hopper: block-sparse products at the rate of the copy engine and of wgmma.
  *
- * Idea      Two warps ask the copy engine for everything, eight warps only multiply: a warpgroup by a whole page of W
+ * Idea      Two warps ask the copy engine for everything, eight warps only multiply: a warpgroup by a whole block of W
  *           in shared memory. In a cluster W comes from L2 once for two tiles of tokens.
  * Changed   Lab 52's warps fetch for themselves and meet at a barrier in every step. Here barriers in shared memory
  *           count bytes and warps, a stripe has 256 features, and thread blocks stay for many tiles.
@@ -28,25 +28,26 @@ enum { TUNE_CLUSTER };
 
 /* ---- a step ------------------------------------------------------------------------------------ */
 
-/* Sums of a warpgroup's 64 tokens, a warp 16 of them: columns of features, eight features a piece. */
-struct sums {
-    float of[COLUMNS][COLUMN / 8][4];
+/* Sums of a warpgroup's 64 tokens: FEATURES / B columns of blocks, a warp 16 of the tokens. */
+template <int B> struct sums {
+    float of[FEATURES / B][B / 8][4];
 };
 
-/* Starts part += x times a page, as a group of products. A block lies [input][output]: in fprop a row is a row of wgmma's B; in
- * bprop a column. A second block of 32 begins behind the first one. So in fprop they are two panels of B, side by side. */
+/* Starts part += x times a block, as a group of products. A block lies [input][output]: in fprop a row is a row of
+ * wgmma's B; in bprop a column. */
 template <class H, int B, bool TRANSPOSED>
-__device__ __forceinline__ void start_page(uint64_t page, uint32_t (&x)[B / 16][4],
-                                           float (&part)[COLUMN / 8][4])
+__device__ __forceinline__ void start_block(uint64_t block, uint32_t (&x)[B / 16][4],
+                                            float (&part)[B / 8][4])
 {
-    int next = 0; /* from one product's part of the page to the next one's, in pieces of 16 bytes */
+    int next =
+        0; /* from one product's part of the block to the next one's, in pieces of 16 bytes */
     /* BEGIN STUDENT: 16 rows of 2 B bytes, or 16 numbers of each row */
     next = TRANSPOSED ? 16 * 2 / 16 : 16 * 2 * B / 16;
     /* END STUDENT */
     wgmma_fence(x);
 #pragma unroll
     for (int k = 0; k < B / 16; k++)
-        wgmma_k16<H, !TRANSPOSED>(part, x[k], page + k * next);
+        wgmma_k16<H, !TRANSPOSED>(part, x[k], block + k * next);
     wgmma_commit();
 }
 
@@ -72,13 +73,12 @@ __device__ __forceinline__ void give_back(const walk_of &a, workplace<H, B> &w, 
  * is the tile's last step. */
 template <class H, int B, bool TRANSPOSED, bool GATED>
 __device__ __forceinline__ bool multiply_add(const walk_of &a, workplace<H, B> &w, progress &p,
-                                             sums &sum, uint32_t (&x)[B / 16][4],
+                                             sums<B> &sum, uint32_t (&x)[B / 16][4],
                                              uint32_t (&before)[B / 16][4])
 {
     const int s = p.turn.number;
     const H *const X = w.tile(s);
-    /* Counts pieces of 16 bytes. */
-    const uint64_t pages = wgmma_operand<2 * B>(w.page(a.ring, 0), 2 * B * B);
+    const uint64_t pages = wgmma_operand<2 * B>(w.page(a.ring, 0)); /* counts pieces of 16 bytes */
     mbarrier_wait(&w.full[s], p.turn.parity);
     /* One value for the warp, and the compiler is told: else it lets each product wait for the one before. */
     const unsigned note = __shfl_sync(~0u, w.note[s], 0), open = note & ~LAST_STEP;
@@ -88,20 +88,19 @@ __device__ __forceinline__ bool multiply_add(const walk_of &a, workplace<H, B> &
             ldmatrix_x4(x[k], X + (p.x ^ 16 * k)); /* two pieces on */
     }
 #pragma unroll
-    for (int j = 0; j < COLUMNS; j++) {
-        if (!(open >> j * (COLUMN / B) & 1)) continue;
-        const uint64_t page = pages + p.page * (w.PAGE * 2 / 16);
+    for (int j = 0; j < FEATURES / B; j++) {
+        if (!(open >> j & 1)) continue;
+        const uint64_t block = pages + p.page * (B * B * 2 / 16);
         p.page = a.ring.after(p.page, 1);
         if constexpr (GATED) {
-            const float *const gate = w.gate[s] + j * (COLUMN / B);
-            float part[COLUMN / 8][4] = {};
-            start_page<H, B, TRANSPOSED>(page, x, part);
+            float part[B / 8][4] = {};
+            start_block<H, B, TRANSPOSED>(block, x, part);
             wgmma_wait(part);
 #pragma unroll
-            for (int i = 0; i < COLUMN / 2; i++)
-                sum.of[j][i / 4][i % 4] += gate[i / 4 * 8 / B] * part[i / 4][i % 4];
+            for (int i = 0; i < B / 2; i++)
+                sum.of[j][i / 4][i % 4] += w.gate[s][j] * part[i / 4][i % 4];
         } else
-            start_page<H, B, TRANSPOSED>(page, x, sum.of[j]);
+            start_block<H, B, TRANSPOSED>(block, x, sum.of[j]);
     }
     /* When one group at most is running, this step's last, the products of the step before are done: gives its stage back.
      * A step without blocks is the only one of its tile, unless there are gates. */
@@ -122,7 +121,7 @@ __device__ __forceinline__ void multiply_all(const walk_of &a, workplace<H, B> &
     progress p = {{0, 0}, 0, -1, place<B>(warp_id() * 16 + lane % 16, lane / 16), rank};
     for (int job = first_job(a); job < a.jobs; job += clusters(a)) {
         const tile_of tile = tile_at(a, rank, job);
-        sums sum = {};
+        sums<B> sum = {};
         uint32_t even[B / 16][4] = {}, odd[B / 16][4] = {};
         for (;;) {
             if (multiply_add<H, B, TRANSPOSED, GATED>(a, w, p, sum, even, odd)) break;
@@ -218,23 +217,15 @@ static void choose(const row_stats *stats, int block, int N, int *tuning)
     if (tiles > 1 && rounds[1] <= rounds[0]) tuning[TUNE_CLUSTER] = 2;
 }
 
-/* Returns the mean number of a step's columns that have a block, as if the blocks of all steps lay at random. */
-static double mean_columns(const bsmm_plan *plan)
-{
-    const block_walk *walk = ((const walk_state *)plan->state)->walk;
-    if (!walk->entries) return 0;
-    const int group = FEATURES / plan->block, in_column = COLUMN / plan->block;
-    const double share = (double)plan->layout->blocks / ((double)walk->entries * group);
-    return COLUMNS * (1 - pow(1 - share, in_column));
-}
-
 /* Divides the ring so that it holds as many steps of mean length as it can. Two full steps must have room: a step's pages
  * are given back after the next one has come. */
 template <class H, int B> static void divide_ring(const bsmm_plan *plan, walk_of *a)
 {
     typedef workplace<H, B> R;
-    const int most = (R::NUMBERS - 2 * COLUMNS * R::PAGE) / R::TILE;
-    const double steps = R::NUMBERS / (R::TILE + mean_columns(plan) * R::PAGE);
+    const block_walk *walk = ((const walk_state *)plan->state)->walk;
+    const double mean = walk->entries ? (double)plan->layout->blocks / walk->entries : 0;
+    const int most = (R::NUMBERS - 2 * R::GROUP * R::PAGE) / R::TILE;
+    const double steps = R::NUMBERS / (R::TILE + mean * R::PAGE);
     a->ring.stages = (int)fmin(steps, most < R::STAGES ? most : R::STAGES);
     a->ring.pages = (R::NUMBERS - a->ring.stages * R::TILE) / R::PAGE;
 }
@@ -265,7 +256,6 @@ static cudaError_t start(const bsmm_plan *plan, const bsmm_inputs *in, void *out
         const size_t ins = (size_t)bsmm_ins(plan) * B, rows = (size_t)plan->layout->blocks * B;
         CUDA_TRY(tensor_map_make(&a.X, in->in, (size_t)plan->N, ins, TOKENS, B));
         CUDA_TRY(tensor_map_make(&a.W, in->W, rows, B, a.W_share, B));
-        a.W_rows = (int)rows;
     }
     CUDA_TRY(allow_shared<kernel>(bytes));
     const int at_once = a.jobs < s->at_once ? a.jobs : s->at_once;

@@ -17,16 +17,14 @@
 #include "device/warp.cuh"
 #include "formats/block_walk.cuh"
 
-/* Tokens and features of a thread block; its warpgroups that multiply, 64 tokens each, and one that fetches. A product has
- * COLUMN features, for one of 32 takes as long. */
+/* Tokens and features of a thread block; its warpgroups that multiply, 64 tokens each, and one that fetches. */
 constexpr int TOKENS = 128, FEATURES = 256, WARPS = TOKENS / 16, THREADS = TOKENS * 2 + 128;
-constexpr int COLUMN = 64, COLUMNS = FEATURES / COLUMN;
 
-/* The ring has `stages` tiles of X, one a step, then `pages` of W: a block of 64, or two of 32 side by side. A step takes as many
- * pages as it has columns with blocks. So sparse layouts have more steps on their way, which hides the latency of L2. */
+/* The ring has `stages` tiles of X, one a step, then `pages` blocks of W: a step takes as many pages as it has blocks. So
+ * sparse layouts have more steps on their way, which hides the latency of L2. */
 struct ring_size {
     int stages, pages;
-    /* Returns the page `many` behind `page`: 16 at most, and there are 8 or more. Of -1 nobody uses the result. */
+    /* Returns the page `many` behind `page`: 16 at most, and there are 8 or more. */
     __device__ int after(int page, int many) const
     {
         page += many;
@@ -49,7 +47,6 @@ struct walk_of {
     int N, outs; /* tokens; features out */
     int cluster; /* thread blocks of a cluster, 1 or 2: neighbouring tiles of tokens */
     int W_share; /* rows of a block of W that each of them asks for */
-    int W_rows;  /* of all blocks: what is asked for from there on is zeros */
     ring_size ring;
     int across, jobs; /* clusters side by side along the tokens; in all */
 };
@@ -58,13 +55,14 @@ constexpr unsigned LAST_STEP = 1u << 31;
 
 /* Contents of shared memory. */
 template <class H, int B> struct workplace {
-    static constexpr int STAGES = 16; /* at most so many */
-    static constexpr int TILE = TOKENS * B, PAGE = B * COLUMN, NUMBERS = 208 * 1024 / sizeof(H);
+    static constexpr int STAGES = 16, GROUP = FEATURES / B; /* stages: at most so many */
+    static constexpr int TILE = TOKENS * B, PAGE = B * B, NUMBERS = 208 * 1024 / sizeof(H);
     H ring[NUMBERS];
     H result[WARPS][16 * 64];
     mbarrier full[STAGES], empty[STAGES]; /* of each stage */
-    unsigned note[STAGES];                /* begun_columns of this step; LAST_STEP: of its tile */
-    float gate[STAGES][FEATURES / B];
+    unsigned
+        note[STAGES]; /* bit j: column j has an open block in this step; LAST_STEP: of its tile */
+    float gate[STAGES][GROUP];
 
     __device__ H *tile(int stage) { return ring + stage * TILE; }
     __device__ H *page(const ring_size &size, int number)
@@ -110,44 +108,23 @@ template <int B> __device__ __forceinline__ int place(int r, int c)
     return r * B + (c ^ s) * 8;
 }
 
-/* Returns the first lane of each column that has an open block. A column is one block of 64, or two of 32. Of two the open one
- * may be the second, a lane further on. */
-template <int B> __device__ __forceinline__ unsigned begun_columns(unsigned open)
-{
-    if (B == COLUMN) return open;
-    typedef walk_entries<FEATURES / B> entries;
-    unsigned first = 0;
-#pragma unroll
-    for (int step = 0; step < entries::STEPS; step++)
-#pragma unroll
-        for (int j = 0; j < FEATURES / B; j += COLUMN / B)
-            first |= 1u << (step * entries::INTS + 1 + j);
-    return (open | open >> 1) & first;
-}
-
-/* Returns the lanes of all blocks of the columns begun, also of those that are not open. */
-template <int B> __device__ __forceinline__ unsigned lanes_of_columns(unsigned begun)
-{
-    return B == COLUMN ? begun : begun | begun << 1;
-}
-
 /* The ring, as the warp that fetches W sees it: the next step, the oldest one that may still be read, and what lies between
  * them. */
 struct ring_room {
     ring_turn oldest;
     int stage, steps; /* the next step's; in use */
     int page, pages;  /* where the next few steps begin; in use */
-    int columns;      /* lane s: pages of stage s */
+    int blocks;       /* lane s: pages of stage s */
 };
 
-/* Waits until there is room for a step of so many columns. */
+/* Waits until there is room for a step of so many blocks. */
 template <class H, int B>
 __device__ __forceinline__ void make_room(const ring_size &ring, workplace<H, B> &w, ring_room &r,
-                                          int columns)
+                                          int blocks)
 {
-    while (r.steps == ring.stages || r.pages + columns > ring.pages) {
+    while (r.steps == ring.stages || r.pages + blocks > ring.pages) {
         mbarrier_wait(&w.empty[r.oldest.number], r.oldest.parity);
-        r.pages -= __shfl_sync(FULL_MASK, r.columns, r.oldest.number);
+        r.pages -= __shfl_sync(FULL_MASK, r.blocks, r.oldest.number);
         r.steps--;
         r.oldest.advance(ring.stages);
     }
@@ -201,8 +178,7 @@ __device__ __forceinline__ void fetch_X(const walk_of &a, workplace<H, B> &w)
     ring_turn turn = {0, 1};
     for_each_batch<B>(a, rank_in_register(), [&](const entries &now, const walk_place &here) {
         float gate = 0;
-        const unsigned begun = begun_columns<B>(open_lanes<GATED>(a.gate, now.block(), gate));
-        const bool has_gate = GATED && lanes_of_columns<B>(begun) >> lane & 1;
+        const unsigned open = open_lanes<GATED>(a.gate, now.block(), gate);
         int input[entries::STEPS];
 #pragma unroll
         for (int i = 0; i < entries::STEPS; i++)
@@ -211,9 +187,10 @@ __device__ __forceinline__ void fetch_X(const walk_of &a, workplace<H, B> &w)
         for (int i = 0; i < entries::STEPS; i++) {
             if (i > 0 && here.step + i >= here.end) break;
             const int s = turn.number;
-            const unsigned columns = entries::columns(begun, i);
+            const unsigned columns = entries::columns(open, i);
             mbarrier_wait(&w.empty[s], turn.parity);
-            if (has_gate && lane / entries::INTS == i) w.gate[s][lane % entries::INTS - 1] = gate;
+            if (GATED && lane / entries::INTS == i && open >> lane & 1)
+                w.gate[s][lane % entries::INTS - 1] = gate;
             if (GATED) __syncwarp(); /* the arrival follows what all lanes have left */
             if (lane == 0) {
                 w.note[s] = columns | (here.step + i + 1 >= here.end ? LAST_STEP : 0);
@@ -226,8 +203,8 @@ __device__ __forceinline__ void fetch_X(const walk_of &a, workplace<H, B> &w)
 }
 
 /* The warp that fetches W, as fast as pages are given back. In a cluster it asks for its half of each block, for both. A lane
- * brings the block that it holds; zeros, if that is not open and its column's other one is. Columns take the pages from r.page
- * on, in order. Addresses are those of a few steps at once: what a step needs by itself is the wait for room. */
+ * brings the block that it holds, if that is open. They take the pages from r.page on, in order. Addresses are those of a few
+ * steps at once: what a step needs by itself is the wait for room. */
 template <class H, int B, bool GATED>
 __device__ __forceinline__ void fetch_W(const walk_of &a, workplace<H, B> &w)
 {
@@ -237,36 +214,32 @@ __device__ __forceinline__ void fetch_W(const walk_of &a, workplace<H, B> &w)
     ring_room r = {};
     for_each_batch<B>(a, rank, [&](const entries &now, const walk_place &here) {
         float gate = 0;
-        const int block = now.block();
-        const unsigned open = open_lanes<GATED>(a.gate, block, gate),
-                       begun = begun_columns<B>(open);
-        const bool has_place = lanes_of_columns<B>(begun) >> lane & 1;
-        const int row = open >> lane & 1 ? block * B + first : a.W_rows;
+        const int block = now.block(), row = block * B + first;
+        const unsigned open = open_lanes<GATED>(a.gate, block, gate);
         const int stage = ring.stage_after(r.stage, lane / entries::INTS);
-        /* Counts columns begun in lower lanes, but its own. */
-        const int column = __popc(begun & ((2u << lane) - 1)) - 1;
-        const int second = begun >> lane & 1 ? 0 : B * B;
-        H *const box = w.page(ring, ring.after(r.page, column)) + second + first * B;
+        H *const box =
+            w.page(ring, ring.after(r.page, __popc(open & ((1u << lane) - 1)))) + first * B;
         mbarrier *const full = &w.full[stage];
 #pragma unroll
         for (int i = 0; i < entries::STEPS; i++) {
             if (i > 0 && here.step + i >= here.end) break;
-            const int columns = __popc(entries::columns(begun, i)), s = r.stage;
-            make_room(ring, w, r, columns);
-            if (lane == 0) mbarrier_expect(&w.full[s], columns * w.PAGE * 2);
+            const int blocks = __popc(entries::columns(open, i)), s = r.stage;
+            const bool mine = lane / entries::INTS == i && open >> lane & 1;
+            make_room(ring, w, r, blocks);
+            if (lane == 0) mbarrier_expect(&w.full[s], blocks * B * B * 2);
             __syncwarp(); /* copies follow what announces them */
-            if (has_place && lane / entries::INTS == i) {
+            if (mine) {
                 if (a.cluster == 1)
                     tensor_copy(box, &a.W, row, 0, full);
                 else
                     tensor_copy_multicast(box, &a.W, row, 0, full, 3);
             }
-            if (lane == s) r.columns = columns;
-            r.pages += columns;
+            if (lane == s) r.blocks = blocks;
+            r.pages += blocks;
             r.stage = ring.stage_after(s, 1);
             r.steps++;
         }
-        r.page = ring.after(r.page, __popc(begun));
+        r.page = ring.after(r.page, __popc(open));
     });
 }
 
