@@ -186,19 +186,8 @@ static cudaError_t run16(const bsmm_plan *plan, const bsmm_inputs *in, void *out
 /* Number of the knobs' combination: fprop without gates. The layout's blocks are of 64. */
 enum { FORWARD = 3 };
 
-#define PAGES_MUTANT(bug, shows, diagnosis)       \
-    static bsmm_contender mutant_##bug = {        \
-        .base = {.lab = ON_UNEVEN_BLOCKS + shows, \
-                 .after = FORWARD,                \
-                 .name = #bug,                    \
-                 .summary = diagnosis,            \
-                 .precision = PRECISION_FP16,     \
-                 .min_compute_capability = 90},   \
-        .prepare = prepare,                       \
-        .run = run16<bug>,                        \
-        .release = release,                       \
-    };                                            \
-    BSMM_REGISTER(mutant_##bug)
+#define PAGES_MUTANT(bug, shows, diagnosis) \
+    BSMM_MUTANT(bug, ON_UNEVEN_BLOCKS + shows, FORWARD, diagnosis, .min_compute_capability = 90)
 
 PAGES_MUTANT(HEALTHY_PAGES, SHOWS_ALWAYS, NULL)
 PAGES_MUTANT(PAGES_WRAP_ONCE, SHOWS_ALWAYS, "wrong values")

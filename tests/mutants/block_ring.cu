@@ -118,17 +118,7 @@ static cudaError_t run16(const bsmm_plan *plan, const bsmm_inputs *in, void *out
 enum { FORWARD = 1, BACKWARD = 5 };
 
 #define RING_MUTANT(bug, shows, knobs, diagnosis) \
-    static bsmm_contender mutant_##bug##knobs = { \
-        .base = {.lab = ON_FEW_BLOCKS + shows,    \
-                 .after = knobs,                  \
-                 .name = #bug,                    \
-                 .summary = diagnosis,            \
-                 .precision = PRECISION_FP16},    \
-        .prepare = prepare,                       \
-        .run = run16<bug>,                        \
-        .release = release,                       \
-    };                                            \
-    BSMM_REGISTER(mutant_##bug##knobs)
+    BSMM_MUTANT(bug, ON_FEW_BLOCKS + shows, knobs, diagnosis)
 
 RING_MUTANT(HEALTHY_RING, SHOWS_ALWAYS, FORWARD, NULL)
 RING_MUTANT(HEALTHY_RING, SHOWS_ALWAYS, BACKWARD, NULL)

@@ -99,18 +99,8 @@ static cudaError_t run16(const bsmm_plan *plan, const bsmm_inputs *in, void *out
 /* Numbers of the knobs' combinations, with blocks of 16. */
 enum { FORWARD = 1, BACKWARD = 5, GATED = 9 };
 
-#define WALK_MUTANT(bug, knobs, diagnosis)            \
-    static bsmm_contender mutant_##bug##knobs = {     \
-        .base = {.lab = ON_FEW_BLOCKS + SHOWS_ALWAYS, \
-                 .after = knobs,                      \
-                 .name = #bug,                        \
-                 .summary = diagnosis,                \
-                 .precision = PRECISION_FP16},        \
-        .prepare = prepare,                           \
-        .run = run16<bug>,                            \
-        .release = release,                           \
-    };                                                \
-    BSMM_REGISTER(mutant_##bug##knobs)
+#define WALK_MUTANT(bug, knobs, diagnosis) \
+    BSMM_MUTANT(bug, ON_FEW_BLOCKS + SHOWS_ALWAYS, knobs, diagnosis)
 
 WALK_MUTANT(HEALTHY_WALK, BACKWARD, NULL)
 WALK_MUTANT(HEALTHY_WALK, GATED, NULL)

@@ -170,18 +170,7 @@ static const char *unsuited(const problem *p)
 enum { FORWARD = 3, BACKWARD = 7 };
 
 #define WGMMA_MUTANT(bug, shows, knobs, diagnosis) \
-    static bsmm_contender mutant_##bug##knobs = {  \
-        .base = {.lab = ON_FEW_BLOCKS + shows,     \
-                 .after = knobs,                   \
-                 .name = #bug,                     \
-                 .summary = diagnosis,             \
-                 .precision = PRECISION_FP16,      \
-                 .unsuited = unsuited},            \
-        .prepare = prepare,                        \
-        .run = run16<bug>,                         \
-        .release = release,                        \
-    };                                             \
-    BSMM_REGISTER(mutant_##bug##knobs)
+    BSMM_MUTANT(bug, ON_FEW_BLOCKS + shows, knobs, diagnosis, .unsuited = unsuited)
 
 WGMMA_MUTANT(HEALTHY_WGMMA, SHOWS_ALWAYS, FORWARD, NULL)
 WGMMA_MUTANT(HEALTHY_WGMMA, SHOWS_ALWAYS, BACKWARD, NULL)

@@ -45,4 +45,19 @@ enum {
     };                                                              \
     SDDMM_REGISTER(mutant_##bug)
 
+/* The same of block-sparse products in fp16, which prepare and release a plan: with a combination of knobs, and with more
+ * members of the contender, if some are given. */
+#define BSMM_MUTANT(bug, shows, knobs, diagnosis, ...)                    \
+    static bsmm_contender mutant_##bug##knobs = {                         \
+        .base = {.lab = shows,                                            \
+                 .after = knobs,                                          \
+                 .name = #bug,                                            \
+                 .summary = diagnosis,                                    \
+                 .precision = PRECISION_FP16 __VA_OPT__(, ) __VA_ARGS__}, \
+        .prepare = prepare,                                               \
+        .run = run16<bug>,                                                \
+        .release = release,                                               \
+    };                                                                    \
+    BSMM_REGISTER(mutant_##bug##knobs)
+
 #endif
