@@ -494,7 +494,7 @@ static const struct {
     {"sparse_softmax", {2, 32}, "one huge row"}, /* a block merges its warps */
     {"attention", {0, 1}, "one huge row"},       /* a row of all groups of a block */
     {"transposed_spmm", {0, 1}, "one column"},   /* of a column; */
-    {"transposed_spmm", {0, 2}, "one column"},   /* lab 5 splits it; */
+    {"transposed_spmm", {0, 4}, "one column"},   /* lab 7 reads values where they are; */
     {"transposed_spmm", {0, 6}, "one column"},   /* it goes to a format */
     {"block_lut", {0, 1}, "everything at once"}, /* outputs of several segments */
     {"block_tensor_core", {64, 4}, "everything at once"},
