@@ -2,15 +2,18 @@
 
 #include "baselines/sums_rounded.h"
 #include "ops/rounding.h"
+#include "sample.h"
+#include "training/arrays.h"
 #include "training/try.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 /* Products of a layer that are formed again at most, and the fewest columns: where a layer has more, columns evenly
- * spaced are checked. */
+ * spaced are checked. They are those of a few images, for reading all back would take minutes. The next layer takes the
+ * images behind them, so that 29 layers see up to 116 images. */
 static const double MOST_PRODUCTS = 3e7;
-enum { FEWEST_COLUMNS = 24 };
+enum { FEWEST_COLUMNS = 24, MOST_IMAGES = 4 };
 
 /* Relative error of an operand that is cut to the 11 significant bits of TF32. */
 static const double TF32_CUT = 0x1p-10;
@@ -48,33 +51,101 @@ double scores_bound(const model *m, const variant *v)
     return 2 * sqrt(squares) + cuts;
 }
 
-/* An array of the net's precision as fp64; the caller frees it. NULL: no memory, or the copy failed. */
-static double *fetch(const void *from, size_t count, enum precision precision)
+/* ---- what a layer has read and written ----------------------------------------------------------- */
+
+/* Room for images of the largest layer: as fp32 on the device and on the host, then as fp64. Made once, since new memory is
+ * slow to touch. */
+typedef struct room {
+    device_arrays arrays;
+    float *sample, *floats;
+    int *found; /* on the device: 1 if a number is not finite */
+    double *x, *y;
+} room;
+
+static int images_of(const model *m)
 {
-    const size_t bytes = precision_format(precision)->bytes;
-    double *wide = malloc((count + 1) * sizeof *wide);
-    float *floats = malloc((count + 1) * sizeof *floats);
-    void *raw = malloc((count + 1) * bytes);
-    const bool ok = wide && floats && raw &&
-                    cudaMemcpy(raw, from, count * bytes, cudaMemcpyDeviceToHost) == cudaSuccess;
-    if (ok) {
-        precision_widen(precision, raw, floats, count);
-        for (size_t i = 0; i < count; i++)
-            wide[i] = floats[i];
-    }
-    free(raw);
-    free(floats);
-    if (ok) return wide;
-    free(wide);
-    return NULL;
+    return m->shape.batch < MOST_IMAGES ? m->shape.batch : MOST_IMAGES;
 }
 
-/* A layer's arrays on the host. */
+static enum status room_make(const model *m, room *r, error_text *error)
+{
+    size_t most = 0;
+    for (int i = 0; i < NUM_LAYERS; i++) {
+        const layer *l = &m->layers[i];
+        const size_t in = (size_t)l->in * layer_in_columns(l, images_of(m)),
+                     out = (size_t)l->out * layer_out_columns(l, images_of(m));
+        most = in > most ? in : most;
+        most = out > most ? out : most;
+    }
+    *r = (room){.floats = malloc(most * sizeof *r->floats),
+                .x = malloc(most * sizeof *r->x),
+                .y = malloc(most * sizeof *r->y)};
+    if (!r->floats || !r->x || !r->y) return fail(error, STATUS_MEMORY, "no memory for a check");
+    TRY(arrays_allocate(&r->arrays, &r->sample, most, error));
+    return arrays_allocate(&r->arrays, &r->found, 1, error);
+}
+
+static void room_free(room *r)
+{
+    arrays_free(&r->arrays);
+    free(r->floats);
+    free(r->x);
+    free(r->y);
+}
+
+/* Copies images of an activation, as sample_take has them, to fp64 on the host. */
+static enum status take(room *r, const activation *a, int images, int first, double *to,
+                        error_text *error)
+{
+    const size_t count = (size_t)a->channels * images * a->pixels;
+    TRY_CUDA(sample_take(a, images, first, r->sample, NULL));
+    TRY_CUDA(cudaMemcpy(r->floats, r->sample, count * sizeof *r->floats, cudaMemcpyDeviceToHost));
+#pragma omp parallel for schedule(static)
+    for (size_t i = 0; i < count; i++)
+        to[i] = r->floats[i];
+    return STATUS_OK;
+}
+
+static enum status require_finite(room *r, const activation *a, double *worst, error_text *error)
+{
+    int found = 0;
+    TRY_CUDA(cudaMemset(r->found, 0, sizeof *r->found));
+    TRY_CUDA(sample_not_finite(a, r->found, NULL));
+    TRY_CUDA(cudaMemcpy(&found, r->found, sizeof found, cudaMemcpyDeviceToHost));
+    if (found) *worst = INFINITY;
+    return STATUS_OK;
+}
+
+static activation input_of(const network *net, int number)
+{
+    const model *m = network_model(net);
+    const layer *l = &m->layers[number];
+    return (activation){.at = network_input(net, number),
+                        .precision = m->shape.precision,
+                        .channels = l->in,
+                        .batch = m->shape.batch,
+                        .pixels = (int)layer_in_columns(l, 1)};
+}
+
+static activation output_of(const network *net, int number)
+{
+    const model *m = network_model(net);
+    const layer *l = &m->layers[number];
+    return (activation){.at = network_output(net, number),
+                        .precision = m->shape.precision,
+                        .channels = l->out,
+                        .batch = m->shape.batch,
+                        .pixels = (int)layer_out_columns(l, 1)};
+}
+
+/* ---- layers ------------------------------------------------------------------------------------ */
+
+/* Images of a layer on the host. */
 typedef struct observed {
     const layer *l;
     const variant *v;
-    int batch;
-    double *x, *y;
+    int images;
+    const double *x, *y;
     int64_t columns; /* of y */
 } observed;
 
@@ -82,7 +153,7 @@ typedef struct observed {
 static double worst_of(const observed *o, int64_t column, double *exact, double *size)
 {
     double worst = 0;
-    layer_exact(o->l, o->batch, o->x, column, exact, size);
+    layer_exact(o->l, o->images, o->x, column, exact, size);
     for (int i = 0; i < o->l->out; i++) {
         const double got = o->y[i * o->columns + column];
         const double share =
@@ -111,34 +182,31 @@ static enum status check_columns(const observed *o, double *worst, error_text *e
         most = fmax(most, worst_of(o, column, exact, exact + l->out));
         free(exact);
     }
-    for (int64_t i = 0; i < l->out * o->columns; i++)
-        if (!isfinite(o->y[i])) most = INFINITY;
     *worst = most;
     return ok ? STATUS_OK : fail(error, STATUS_MEMORY, "no memory to check a layer");
 }
 
 /* Runs a layer into an array of NaN. */
-static enum status check_layer(network *net, int number, double *worst, error_text *error)
+static enum status check_layer(network *net, int number, room *r, double *worst, error_text *error)
 {
     const model *m = network_model(net);
     const layer *l = &m->layers[number];
-    const int batch = m->shape.batch;
-    const enum precision precision = m->shape.precision;
-    observed o = {
-        .l = l, .v = network_variant(net), .batch = batch, .columns = layer_out_columns(l, batch)};
-    const size_t outputs = (size_t)l->out * o.columns;
-    TRY_CUDA(cudaMemset((void *)network_output(net, number), 0xff,
-                        outputs * precision_format(precision)->bytes));
+    const int images = images_of(m), first = number % m->shape.batch;
+    const activation in = input_of(net, number), out = output_of(net, number);
+    const observed o = {.l = l,
+                        .v = network_variant(net),
+                        .images = images,
+                        .x = r->x,
+                        .y = r->y,
+                        .columns = layer_out_columns(l, images)};
+    TRY_CUDA(cudaMemset((void *)out.at, 0xff,
+                        l->out * layer_out_columns(l, m->shape.batch) *
+                            precision_format(out.precision)->bytes));
     TRY_CUDA(network_layer(net, number, NULL));
-    o.x = fetch(network_input(net, number), (size_t)l->in * layer_in_columns(l, batch), precision);
-    o.y = fetch(network_output(net, number), outputs, precision);
-    const enum status status =
-        o.x && o.y ? check_columns(&o, worst, error)
-                   : fail(error, STATUS_RUNTIME, "layer %d (%s) cannot be read back", number,
-                          layer_name(l));
-    free(o.x);
-    free(o.y);
-    return status;
+    TRY(take(r, &in, images, first, r->x, error));
+    TRY(take(r, &out, images, first, r->y, error));
+    TRY(check_columns(&o, worst, error));
+    return require_finite(r, &out, worst, error);
 }
 
 /* ---- scores ------------------------------------------------------------------------------------ */
@@ -151,32 +219,27 @@ static int highest(const double *scores, int count)
     return best;
 }
 
-/* Compares the scores of the last image of the batch. */
-static void judge_scores(const model *m, const double *got, const double *want, net_verdict *v)
+/* Compares the scores of an image. */
+static void judge_scores(int classes, const double *got, const double *want, net_verdict *v)
 {
-    const int classes = m->shape.classes, batch = m->shape.batch;
     double off = 0, all = 0;
-    double *own = malloc(classes * sizeof *own);
-    if (!own) return;
     for (int i = 0; i < classes; i++) {
-        own[i] = got[(int64_t)i * batch + batch - 1];
-        off += (own[i] - want[i]) * (own[i] - want[i]);
+        off += (got[i] - want[i]) * (got[i] - want[i]);
         all += want[i] * want[i];
     }
     v->error = sqrt(off / all);
-    const int a = highest(own, classes), b = highest(want, classes);
+    const int a = highest(got, classes), b = highest(want, classes);
     v->same_class = a == b || want[b] - want[a] <= 2 * v->bound * sqrt(all);
-    free(own);
 }
 
-enum status network_check(network *net, const double *scores, net_verdict *v, error_text *error)
+static enum status check_in(network *net, room *r, const double *scores, net_verdict *v,
+                            error_text *error)
 {
     const model *m = network_model(net);
     const variant *how = network_variant(net);
-    *v = (net_verdict){.bound = scores_bound(m, how), .error = NAN};
     for (int i = 0; i < NUM_LAYERS; i++) {
         double worst = INFINITY;
-        TRY(check_layer(net, i, &worst, error));
+        TRY(check_layer(net, i, r, &worst, error));
         if (worst > v->worst) {
             v->worst = worst;
             v->worst_layer = i;
@@ -185,15 +248,24 @@ enum status network_check(network *net, const double *scores, net_verdict *v, er
     if (!(v->worst <= 1))
         return fail(error, STATUS_WRONG, "%s: layer %d (%s) is off by %.3g times its bound",
                     how->name, v->worst_layer, layer_name(&m->layers[v->worst_layer]), v->worst);
-    double *got = fetch(network_output(net, NUM_LAYERS - 1),
-                        (size_t)m->shape.classes * m->shape.batch, m->shape.precision);
-    if (!got) return fail(error, STATUS_RUNTIME, "the scores cannot be read back");
-    judge_scores(m, got, scores, v);
-    free(got);
+    const activation last = output_of(net, NUM_LAYERS - 1);
+    TRY(take(r, &last, 1, m->shape.batch - 1, r->y, error));
+    judge_scores(m->shape.classes, r->y, scores, v);
     if (!(v->error <= v->bound))
         return fail(error, STATUS_WRONG, "%s: the scores are off by %.3g, at most %.3g is rounding",
                     how->name, v->error, v->bound);
     return v->same_class
                ? STATUS_OK
                : fail(error, STATUS_WRONG, "%s: another class has the highest score", how->name);
+}
+
+enum status network_check(network *net, const double *scores, net_verdict *v, error_text *error)
+{
+    const model *m = network_model(net);
+    *v = (net_verdict){.bound = scores_bound(m, network_variant(net)), .error = NAN};
+    room r = {0};
+    enum status status = room_make(m, &r, error);
+    if (status == STATUS_OK) status = check_in(net, &r, scores, v, error);
+    room_free(&r);
+    return status;
 }

@@ -61,9 +61,38 @@ typedef struct program {
     double floor_us; /* NAN: not timed */
     result results[NUM_VARIANTS];
     int count;
+    model model; /* of the last net, and its scores in fp64: the next net often has the same */
+    double *scores;
+    bool has_model;
 } program;
 
 /* ---- a net ------------------------------------------------------------------------------------- */
+
+static void forget_model(program *p)
+{
+    if (!p->has_model) return;
+    model_close(&p->model);
+    free(p->scores);
+    p->has_model = false;
+}
+
+/* Makes the model and the scores of its last image, unless they are those of the net before. */
+static enum status make_model(program *p, const model_shape *shape, error_text *error)
+{
+    const model_shape *last = &p->model.shape;
+    if (p->has_model && last->width == shape->width && last->sparsity == shape->sparsity &&
+        last->precision == shape->precision)
+        return STATUS_OK;
+    forget_model(p);
+    p->has_model = true;
+    p->scores = malloc(shape->classes * sizeof *p->scores);
+    enum status status = model_open(shape, (uint64_t)p->o.seed, &p->model, error);
+    if (status == STATUS_OK && !p->scores)
+        status = fail(error, STATUS_MEMORY, "no memory for scores");
+    if (status == STATUS_OK) status = model_exact(&p->model, shape->batch - 1, p->scores, error);
+    if (status != STATUS_OK) forget_model(p);
+    return status;
+}
 
 static void note_layers(const model *m, const network *net, result *r)
 {
@@ -73,19 +102,15 @@ static void note_layers(const model *m, const network *net, result *r)
     }
 }
 
-static enum status use(const program *p, const model *m, network *net, result *r)
+static enum status use(const program *p, network *net, result *r)
 {
     const bool timed = device_keeps_time() && !p->o.check_only;
-    double *scores = malloc(m->shape.classes * sizeof *scores);
-    enum status status =
-        scores ? STATUS_OK : fail(&r->error, STATUS_MEMORY, "no memory for scores");
-    if (status == STATUS_OK && timed && r->v->way == BY_PLANS && !strcmp(p->o.kernel, BEST))
+    enum status status = STATUS_OK;
+    if (timed && r->v->way == BY_PLANS && !strcmp(p->o.kernel, BEST))
         status = network_select(net, &r->error);
-    note_layers(m, net, r);
-    if (status == STATUS_OK) status = model_exact(m, m->shape.batch - 1, scores, &r->error);
-    if (status == STATUS_OK) status = network_check(net, scores, &r->verdict, &r->error);
+    note_layers(&p->model, net, r);
+    if (status == STATUS_OK) status = network_check(net, p->scores, &r->verdict, &r->error);
     if (status == STATUS_OK && timed) status = network_time(net, p->o.runs, &r->times, &r->error);
-    free(scores);
     return status;
 }
 
@@ -106,18 +131,17 @@ static enum status run_variant(program *p, const variant *v)
                              .classes = o->classes,
                              .sparsity = sparse ? o->sparsity : 0,
                              .precision = v->precision};
-    model m;
+    model shapes;
     network *net = NULL;
-    model_describe(&r->shape, &m);
-    r->bytes = network_bytes(&m, v);
-    r->status = network_fits(&m, v, &r->error);
-    if (r->status == STATUS_OK) r->status = model_open(&r->shape, (uint64_t)o->seed, &m, &r->error);
-    if (r->status == STATUS_OK) {
-        r->status = network_open(&m, v, named && !v->vendor ? o->kernel : NULL, &net, &r->error);
-    }
-    if (r->status == STATUS_OK) r->status = use(p, &m, net, r);
+    model_describe(&r->shape, &shapes);
+    r->bytes = network_bytes(&shapes, v);
+    r->status = network_fits(&shapes, v, &r->error);
+    if (r->status == STATUS_OK) r->status = make_model(p, &r->shape, &r->error);
+    if (r->status == STATUS_OK)
+        r->status =
+            network_open(&p->model, v, named && !v->vendor ? o->kernel : NULL, &net, &r->error);
+    if (r->status == STATUS_OK) r->status = use(p, net, r);
     network_close(net);
-    model_close(&m);
     return r->status;
 }
 
@@ -370,6 +394,7 @@ int main(int argc, char **argv)
     }
     enum status status = p ? run(p, argc, argv, &error) : STATUS_MEMORY;
     status = output_end("mobilenet", status, &error);
+    if (p) forget_model(p);
     free(p);
     return status;
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NUM_BLOCKS = 13 };
+enum { NUM_BLOCKS = 13, DIGITS = 1 << 16 };
 
 /* Streams of random numbers; those of layer i begin at i * OF_A_LAYER. */
 enum { OF_WEIGHTS, OF_NORM, OF_A_LAYER, OF_IMAGES = 1000 };
@@ -119,30 +119,50 @@ void fold_batch_norm(const batch_norm *n, int64_t count, float *weights, float *
     *bias = (float)(n->beta - n->mean * scale);
 }
 
-/* A weight and its place. */
-typedef struct ranked {
-    float size;
-    int64_t place;
-} ranked;
-
-static int by_size(const void *a, const void *b)
+/* The magnitude of a weight as a whole number of the same order: its bits without the sign. */
+static uint32_t magnitude_of(float weight)
 {
-    const ranked *x = a, *y = b;
-    if (x->size != y->size) return x->size < y->size ? 1 : -1;
-    return (x->place > y->place) - (x->place < y->place);
+    uint32_t bits;
+    memcpy(&bits, &weight, sizeof bits);
+    return bits & 0x7fffffff;
+}
+
+/* Returns the magnitude that stands at place `keep`, 1 or more, when the largest comes first; *above are larger. Finds its upper
+ * 16 bits, then the lower ones, by how many weights have each: two passes, where sorting takes 20. */
+static uint32_t magnitude_at(const float *weights, int64_t count, int64_t keep, int64_t *counts,
+                             int64_t *above)
+{
+    uint32_t found = 0;
+    *above = 0;
+    for (int shift = 16; shift >= 0; shift -= 16) {
+        memset(counts, 0, DIGITS * sizeof *counts);
+        for (int64_t i = 0; i < count; i++) {
+            const uint32_t m = magnitude_of(weights[i]);
+            if (shift == 16 || m >> 16 == found) counts[m >> shift & (DIGITS - 1)]++;
+        }
+        uint32_t digit = DIGITS - 1;
+        while (*above + counts[digit] < keep)
+            *above += counts[digit--];
+        found = found << 16 | digit;
+    }
+    return found;
 }
 
 bool prune_by_magnitude(const float *weights, int64_t count, int64_t keep, bool *kept)
 {
-    ranked *list = malloc((count + 1) * sizeof *list);
-    if (!list) return false;
-    for (int64_t i = 0; i < count; i++)
-        list[i] = (ranked){fabsf(weights[i]), i};
-    qsort(list, count, sizeof *list, by_size);
-    memset(kept, 0, count * sizeof *kept);
-    for (int64_t i = 0; i < keep; i++)
-        kept[list[i].place] = true;
-    free(list);
+    if (keep <= 0 || keep >= count) {
+        memset(kept, keep > 0, count * sizeof *kept);
+        return true;
+    }
+    int64_t *counts = malloc(DIGITS * sizeof *counts), above;
+    if (!counts) return false;
+    const uint32_t least = magnitude_at(weights, count, keep, counts, &above);
+    int64_t alike = keep - above; /* of those with the least magnitude, the first ones */
+    for (int64_t i = 0; i < count; i++) {
+        const uint32_t m = magnitude_of(weights[i]);
+        kept[i] = m > least || (m == least && alike-- > 0);
+    }
+    free(counts);
     return true;
 }
 

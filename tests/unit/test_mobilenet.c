@@ -65,8 +65,37 @@ static void test_fold(void)
            "of variance 0, epsilon is divided by");
 }
 
+/* Keeps `keep` of many weights, most of which share few magnitudes, those of next to nothing among them. */
+static bool keeps_largest(int64_t keep)
+{
+    enum { COUNT = 3000 };
+    float w[COUNT], least_kept = INFINITY, most_dropped = -1;
+    bool kept[COUNT];
+    int64_t number = 0, last_tie = -1, first_tie = COUNT;
+    for (int i = 0; i < COUNT; i++)
+        w[i] = (i * 37 % 11 - 5) * (i % 7 ? 1.0f : 0x1p-140f) * (i % 5 ? 1 : 1.0001f);
+    if (!prune_by_magnitude(w, COUNT, keep, kept)) return false;
+    for (int i = 0; i < COUNT; i++) {
+        number += kept[i];
+        if (kept[i])
+            least_kept = fminf(least_kept, fabsf(w[i]));
+        else
+            most_dropped = fmaxf(most_dropped, fabsf(w[i]));
+    }
+    for (int i = 0; i < COUNT && least_kept == most_dropped; i++) {
+        if (fabsf(w[i]) != least_kept) continue;
+        if (kept[i]) last_tie = i;
+        if (!kept[i] && i < first_tie) first_tie = i;
+    }
+    return number == keep && most_dropped <= least_kept && last_tie < first_tie;
+}
+
 static void test_prune(void)
 {
+    bool all = true;
+    for (int64_t keep = 0; keep <= 3000; keep += 50)
+        all = all && keeps_largest(keep);
+    tap_ok(all, "of 3000 weights, many of them alike, the largest are kept, however many");
     const float w[] = {1, -3, 3, 0.5f, -3, 2};
     const bool want[] = {false, true, true, false, false, false};
     bool kept[6];
