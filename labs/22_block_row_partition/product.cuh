@@ -152,19 +152,35 @@ template <bool EXACT, int Q, int V> struct item_product {
         }
     }
 
-    /* Starts copying the rows of B of run d of a group: lanes 8 i to 8 i + 7 copy rows i and i + 4. */
-    __device__ __forceinline__ void stage(staged_rows<Q> &to, const group_of_runs &x, int d) const
-    {
-        const int piece = lane_id() % 8;
-#pragma unroll
-        for (int h = 0; h < 2; h++) {
-            const int r = lane_id() / 8 + 4 * h;
-            const uint32_t key = __shfl_sync(~0u, x.key[0], d * RUN + r);
-            const float *const row = p.B + (size_t)(key / WINDOW_ROWS) * (unsigned)p.N;
+    /* Where a lane's copies of a run begin, in every run alike: lanes 8 i to 8 i + 7 copy rows i and i + 4. Those two rows, which
+     * turn alike, and the runs lie at constant distances. So a copy has one address to compute. */
+    struct lane_copies {
+        const float *from[Q]; /* of B's first row */
+        float *to;            /* in the first run */
+        unsigned row;         /* of a run */
+
+        __device__ __forceinline__ lane_copies(const item_product &own, staged_rows<Q> &staged)
+            : row((unsigned)lane_id() / 8)
+        {
+            const int piece = (unsigned)lane_id() % 8;
+            to = &staged.row[0][0][row][staged_piece(row, piece) * 4];
 #pragma unroll
             for (int q = 0; q < Q; q++)
-                async_copy<16>(&to.row[d][q][r][staged_piece(r, piece) * 4],
-                               row + min(column0 + q * BAND + piece * 4, p.N - 4));
+                from[q] = own.p.B + min(own.column0 + q * BAND + piece * 4, own.p.N - 4);
+        }
+    };
+
+    /* Starts copying the rows of B of run d of a group. */
+    __device__ __forceinline__ void stage(const lane_copies &lane, const group_of_runs &x,
+                                          int d) const
+    {
+#pragma unroll
+        for (int h = 0; h < 2; h++) {
+            const uint32_t key = __shfl_sync(~0u, x.key[0], d * RUN + lane.row + 4 * h);
+            const size_t row = (size_t)(key / WINDOW_ROWS) * (unsigned)p.N;
+#pragma unroll
+            for (int q = 0; q < Q; q++)
+                async_copy<16>(lane.to + ((d * Q + q) * RUN + 4 * h) * BAND, lane.from[q] + row);
         }
     }
 
@@ -172,16 +188,19 @@ template <bool EXACT, int Q, int V> struct item_product {
     __device__ __forceinline__ void multiply_staged(staged_rows<Q> &staged)
     {
         const int t = lane_id() % 4, g = lane_id() / 4, piece = g / 2 + g % 2 * 4;
-        group_of_runs now = {}, next = {}, after = {};
+        const lane_copies lane(*this, staged);
+        group_of_runs now = {}, next = {};
         now.load(p.w, m, 0);
         next.load(p.w, m, STAGES);
-        after.load(p.w, m, 2 * STAGES);
 #pragma unroll
         for (int d = 0; d < STAGES; d++) {
-            if (d < m.runs) stage(staged, now, d);
+            if (d < m.runs) stage(lane, now, d);
             async_commit();
         }
         for (int run = 0; run < m.runs; run += STAGES) {
+            /* Asked for here, first needed in the next turn. At the turn's end it would be moved, and so waited for, at once. */
+            group_of_runs after = {};
+            after.load(p.w, m, run + 2 * STAGES);
 #pragma unroll
             for (int d = 0; d < STAGES; d++) {
                 if (run + d >= m.runs) break;
@@ -196,7 +215,7 @@ template <bool EXACT, int Q, int V> struct item_product {
                         load_vector_plain(b[h][q],
                                           &staged.row[d][q][t + 4 * h][staged_piece(t, piece) * 4]);
                 __syncwarp(); /* all have read: the next run may come */
-                if (run + STAGES + d < m.runs) stage(staged, next, d);
+                if (run + STAGES + d < m.runs) stage(lane, next, d);
                 async_commit();
 #pragma unroll
                 for (int q = 0; q < Q; q++)
@@ -207,7 +226,6 @@ template <bool EXACT, int Q, int V> struct item_product {
             }
             now = next;
             next = after;
-            after.load(p.w, m, run + 3 * STAGES);
         }
     }
 
