@@ -21,6 +21,12 @@
 constexpr int STEP = 16, STAGES = 2;
 constexpr int DEPTH = 2; /* input features whose weights a lane holds */
 
+/* The lane as a number without a sign, whose division by a power of two is one shift. */
+__device__ __forceinline__ unsigned lane_number()
+{
+    return (unsigned)lane_id();
+}
+
 /* A block to multiply with. */
 struct listed_block {
     int input, block;
@@ -43,8 +49,8 @@ template <class S> struct lane_sums {
     static constexpr int TURNS = S::TRANSPOSED ? 1 : 4;
     float sum[I][J];
 
-    static __device__ __forceinline__ int a() { return lane_id() % 2 + lane_id() / 16 * 2; }
-    static __device__ __forceinline__ int b() { return lane_id() / 2 % 8; }
+    static __device__ __forceinline__ int a() { return lane_number() % 2 + lane_number() / 16 * 2; }
+    static __device__ __forceinline__ int b() { return lane_number() / 2 % 8; }
     static __device__ __forceinline__ int feature(int a, int i)
     {
         return i / Q * 4 * Q + a * Q + i % Q;
@@ -63,11 +69,13 @@ template <class S> __device__ __forceinline__ piece piece_of(int turn)
     constexpr int PIECES = S::FEATURES / 4; /* of a row in fprop */
     if (S::TRANSPOSED) {
         /* Eight lanes store at once: two rows, and 4 * PITCH = 80 floats between them, which is half of the banks. */
-        const int row = turn * 8 + lane_id() / 4 % 2 * 4 + lane_id() / 8, in = lane_id() % 4 * 4;
+        const int row = turn * 8 + lane_number() / 4 % 2 * 4 + lane_number() / 8,
+                  in = lane_number() % 4 * 4;
         return {row, in, in, lane_sums<S>::feature(row % 4, row / 4)};
     }
-    const int v = turn * WARP_SIZE + lane_id(), out = v % PIECES * 4;
-    return {v / PIECES, out, v / PIECES, out};
+    const unsigned v = turn * WARP_SIZE + lane_number();
+    const int row = v / PIECES, out = v % PIECES * 4;
+    return {row, out, row, out};
 }
 
 /* The warp's pieces of W in a step. */
@@ -88,31 +96,65 @@ template <class S> __device__ __forceinline__ bool has_block(int count, int step
     return S::B >= STEP || step * (STEP / S::B) + in / S::B < count;
 }
 
+/* Where a lane's copies begin, in every step alike. Pieces of later turns lie at the same distance behind the first one for
+ * all lanes: a constant in W, rows of N numbers in the input. So a step has few addresses to compute. */
+template <class S> struct lane_copies {
+    /* Counts copies of a row of the input; rows of a turn, and turns of a row. */
+    static constexpr int PIECES = S::TOKENS / S::V,
+                         ROWS = PIECES < WARP_SIZE ? WARP_SIZE / PIECES : 1,
+                         ACROSS = PIECES < WARP_SIZE ? 1 : PIECES / WARP_SIZE;
+    piece of_W;
+    int row, column;     /* of the input: in the step, in the slice */
+    const float *W, *in; /* in block 0, and in its rows of the input */
+
+    __device__ lane_copies(const product_of &a)
+        : of_W(piece_of<S>(0)), row(lane_number() / PIECES), column(lane_number() % PIECES * S::V)
+    {
+        const int in_feature = of_W.in % S::B, out = S::first_feature() + of_W.out;
+        W = a.W + (S::TRANSPOSED ? out * S::B + in_feature : in_feature * S::B + out);
+        in = a.in + (size_t)row * a.N + S::first_token() + column;
+    }
+    /* Rows of the stage, and numbers of W, between the lane's first piece and that of a turn. */
+    static __device__ __forceinline__ int row_of_turn(int turn)
+    {
+        return S::TRANSPOSED ? turn * 8 : turn * WARP_SIZE / (S::FEATURES / 4);
+    }
+    static __device__ __forceinline__ int number_of_turn(int turn)
+    {
+        const int feature = lane_sums<S>::feature(0, 2 * turn);
+        return S::B * (S::TRANSPOSED ? feature : row_of_turn(turn));
+    }
+};
+
 /* Starts copying a step of `count` listed blocks. What is behind the last block or token becomes 0. */
 template <class S>
-__device__ __forceinline__ void fetch(const product_of &a, const listed_block *list, int count,
-                                      int step, stage<S> &to)
+__device__ __forceinline__ void fetch(const product_of &a, const lane_copies<S> &lane,
+                                      const listed_block *list, int count, int step, stage<S> &to)
 {
-    const int first = step * STEP % S::B; /* input feature of its block */
+    typedef lane_copies<S> copies;
+    constexpr int B = S::B;
+    const int first = step * STEP % B; /* input feature of its block */
+    const piece &p = lane.of_W;
+    const size_t block = block_of<S>(list, count, step, p.in).block;
+    const float *const W = lane.W + (block * (B * B) + (S::TRANSPOSED ? first : first * B));
 #pragma unroll
-    for (int t = 0; t < W_TURNS<S>; t++) {
-        const piece p = piece_of<S>(t);
-        const int in = first + p.in % S::B, out = S::first_feature() + p.out;
-        const float *W = a.W + (size_t)block_of<S>(list, count, step, p.in).block * (S::B * S::B);
-        async_copy_zfill<16>(&to.W[p.row][p.column],
-                             W + (S::TRANSPOSED ? out * S::B + in : in * S::B + out),
+    for (int t = 0; t < W_TURNS<S>; t++)
+        async_copy_zfill<16>(&to.W[p.row + copies::row_of_turn(t)][p.column],
+                             W + copies::number_of_turn(t),
                              has_block<S>(count, step, p.in) ? 16 : 0);
-    }
-    constexpr int PIECES = S::TOKENS / S::V; /* of a row */
+    const float *in = NULL;
 #pragma unroll
-    for (int t = 0; t < STEP * PIECES / WARP_SIZE; t++) {
-        const int v = t * WARP_SIZE + lane_id(), in = v / PIECES, column = v % PIECES * S::V;
-        const int token = S::first_token() + column;
-        const int row = block_of<S>(list, count, step, in).input * S::B + first + in % S::B;
-        const bool is_there = token < a.N && has_block<S>(count, step, in);
-        async_copy_zfill<4 * S::V>(&to.in[in][column],
-                                   a.in + (size_t)row * a.N + (is_there ? token : 0),
-                                   is_there ? 4 * S::V : 0);
+    for (int row = 0; row < STEP; row += copies::ROWS) {
+        if (row % B == 0) /* a block's first one */
+            in = lane.in + (size_t)(block_of<S>(list, count, step, row).input * B + first) * a.N;
+#pragma unroll
+        for (int t = 0; t < copies::ACROSS; t++) {
+            const int column = lane.column + t * WARP_SIZE * S::V;
+            const bool is_there = S::first_token() + column < a.N && has_block<S>(count, step, row);
+            async_copy_zfill<4 * S::V>(&to.in[lane.row + row][column],
+                                       in + (int64_t)(row % B) * a.N + t * WARP_SIZE * S::V,
+                                       is_there ? 4 * S::V : 0);
+        }
     }
 }
 
@@ -206,20 +248,22 @@ template <class S>
 __device__ __forceinline__ void multiply_list(const product_of &a, const listed_block *list,
                                               int count, stage<S> (&ring)[STAGES], lane_sums<S> &to)
 {
+    const lane_copies<S> lane(a);
     const int steps = (count * S::B + STEP - 1) / STEP;
 #pragma unroll
     for (int s = 0; s < STAGES; s++) {
         const int step = warp_id() + s * WARPS;
-        if (step < steps) fetch(a, list, count, step, ring[s]);
+        if (step < steps) fetch(a, lane, list, count, step, ring[s]);
         async_commit();
     }
-    for (int step = warp_id(), s = 0; step < steps; step += WARPS, s = (s + 1) % STAGES) {
+    for (int step = warp_id(), s = 0; step < steps; step += WARPS, s = s + 1 < STAGES ? s + 1 : 0) {
         async_wait<STAGES - 1>();
         if (a.gate) scale(list, count, step, ring[s]);
         __syncwarp(); /* the copies of all lanes are there */
         multiply_add(ring[s], to);
         __syncwarp(); /* all have read */
-        if (step + STAGES * WARPS < steps) fetch(a, list, count, step + STAGES * WARPS, ring[s]);
+        if (step + STAGES * WARPS < steps)
+            fetch(a, lane, list, count, step + STAGES * WARPS, ring[s]);
         async_commit();
     }
 }
