@@ -230,6 +230,15 @@ template <class H, int B> static void divide_ring(const bsmm_plan *plan, walk_of
     a->ring.pages = (R::NUMBERS - a->ring.stages * R::TILE) / R::PAGE;
 }
 
+/* Thread blocks that run at once are a round. With groups first it needs all of W and few tokens of X, else a few stripes of W and
+ * all of X. So the smaller one is read in each round, and stays in L2; the other one comes from memory once. */
+static bool groups_come_first(const bsmm_plan *plan)
+{
+    const int64_t W = (int64_t)plan->layout->blocks * plan->block,
+                  X = (int64_t)bsmm_ins(plan) * plan->N; /* rows of a block */
+    return W < X;
+}
+
 template <class H, int B, bool TRANSPOSED, bool GATED>
 static cudaError_t start(const bsmm_plan *plan, const bsmm_inputs *in, void *out,
                          cudaStream_t stream)
@@ -248,7 +257,9 @@ static cudaError_t start(const bsmm_plan *plan, const bsmm_inputs *in, void *out
     a.outs = bsmm_outs(plan) * B;
     divide_ring<H, B>(plan, &a);
     a.across = (plan->N + tokens - 1) / tokens;
-    a.jobs = walk->groups * a.across;
+    a.groups = walk->groups;
+    a.jobs = a.groups * a.across;
+    a.groups_first = groups_come_first(plan);
     a.cluster = cluster;
     a.W_share = B / cluster;
     if (a.jobs == 0) return cudaSuccess;

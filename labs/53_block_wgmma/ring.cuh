@@ -48,7 +48,8 @@ struct walk_of {
     int cluster; /* thread blocks of a cluster, 1 or 2: neighbouring tiles of tokens */
     int W_share; /* rows of a block of W that each of them asks for */
     ring_size ring;
-    int across, jobs; /* clusters side by side along the tokens; in all */
+    int across, groups, jobs; /* clusters along the tokens; groups of features; tiles in all */
+    bool groups_first;        /* neighbouring jobs are groups, not tokens */
 };
 
 constexpr unsigned LAST_STEP = 1u << 31;
@@ -94,7 +95,9 @@ struct tile_of {
 };
 __device__ __forceinline__ tile_of tile_at(const walk_of &a, int rank, int job)
 {
-    const int group = job / a.across, across = job - group * a.across;
+    const int side = a.groups_first ? a.groups : a.across, far = job / side,
+              near = job - far * side;
+    const int group = a.groups_first ? near : far, across = a.groups_first ? far : near;
     return {group, (across * a.cluster + rank) * TOKENS};
 }
 
