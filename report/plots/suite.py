@@ -6,6 +6,7 @@ which returns a matplotlib figure, and ends with `suite.drawn(draw)`. Its number
 """
 
 import os
+import re
 import sys
 import tempfile
 import textwrap
@@ -73,6 +74,16 @@ def legend(figure, *axes, **style):
     figure.legend(once.values(), once, loc="lower center", bbox_to_anchor=(0.5, 1), **style)
 
 
+def number_clips(path):
+    """Names the clip paths of an SVG by their order. Matplotlib names some of them by an address of memory."""
+    with open(path, encoding="utf-8") as stream:
+        text = stream.read()
+    for number, name in enumerate(re.findall(r'<clipPath id="(\w+)"', text), 1):
+        text = text.replace(f'"{name}"', f'"clip{number}"').replace(f"#{name})", f"#clip{number})")
+    with open(path, "w", encoding="utf-8") as stream:
+        stream.write(text)
+
+
 def save(figure, stem, origin):
     """Writes stem.svg and stem.png, with `origin` in small print below. The same figure gives the same bytes."""
     if origin:
@@ -82,6 +93,8 @@ def save(figure, stem, origin):
         os.close(handle)
         try:
             figure.savefig(path, bbox_inches="tight", metadata=metadata)
+            if suffix == "svg":
+                number_clips(path)
             os.chmod(path, 0o644)
             os.replace(path, f"{stem}.{suffix}")
         except BaseException:
