@@ -46,11 +46,12 @@ typedef struct session {
     char *
         older_csv; /* rows that were in the CSV file before; NULL: only a complete run may replace them */
     bool json_is_new;
-    size_t step, steps; /* for the progress bar */
-    bool stdout_lost;   /* its reader has left, or its disk is full */
-    double traced_ms;   /* spent under the instruments, on this machine */
-    enum status worst;  /* the exit code so far; STATUS_SKIPPED counts where ... */
-    bool any_ran;       /* ... no precision, width or matrix was run */
+    dataset_whole whole; /* of the ranges that are run */
+    size_t step, steps;  /* for the progress bar */
+    bool stdout_lost;    /* its reader has left, or its disk is full */
+    double traced_ms;    /* spent under the instruments, on this machine */
+    enum status worst;   /* the exit code so far; STATUS_SKIPPED counts where ... */
+    bool any_ran;        /* ... no precision, width or matrix was run */
 } session;
 
 /* ---- who is run ------------------------------------------------------------------------------ */
@@ -384,7 +385,8 @@ static void run_dataset(session *s, const char *name)
     const options *const asked = s->options;
     size_t step_after = s->step + asked->num_widths * s->num_entries;
     enum status status = announce(s, name, &error);
-    if (status == STATUS_OK) status = dataset_open(name, asked->data_dir, &d, &error);
+    if (status == STATUS_OK)
+        status = dataset_open_next(name, asked->data_dir, &s->whole, &d, &error);
     if (status == STATUS_OK) {
         const options here = options_settle(asked, d.decoded);
         const size_t more = (here.num_widths - asked->num_widths) * s->num_entries;
@@ -461,6 +463,7 @@ enum status session_run(const options *o, const char *program)
                 "kernel)\n",
                 program, s.traced_ms / 1000);
     }
+    dataset_whole_close(&s.whole);
     row_list_free(&s.rows);
     free(s.older_csv);
     return s.worst == STATUS_SKIPPED && s.any_ran ? STATUS_OK : s.worst;

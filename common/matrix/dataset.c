@@ -148,8 +148,6 @@ static enum status identify(const registry *r, const char *spec, const char *dat
 
 /* ---- a range of rows -------------------------------------------------------------------------- */
 
-enum { MOST_RANGES = 4096 };
-
 /* A spec, and which range of its rows is meant. */
 typedef struct range_spec {
     char whole[PATH_BYTES]; /* without "@3/8" */
@@ -174,8 +172,8 @@ static enum status read_range(const char *spec, range_spec *r, error_text *error
     r->whole[at - spec] = 0;
     if (r->ranges >= 1 && r->ranges <= MOST_RANGES && r->range >= 0 && r->range < r->ranges)
         return STATUS_OK;
-    return fail(error, STATUS_DATASET, "%s: ranges are @0/P to @(P-1)/P, with P up to %d", spec,
-                MOST_RANGES);
+    return fail(error, STATUS_DATASET,
+                "%s: ranges are @0/P to @(P-1)/P, or @all/P, with P up to %d", spec, MOST_RANGES);
 }
 
 static void name_range(const range_spec *r, dataset *data)
@@ -188,10 +186,11 @@ static void name_range(const range_spec *r, dataset *data)
     data->known_nnz = 0; /* those of the whole say nothing of a range */
 }
 
-/* Leaves the range's rows of the matrix, counted from 0, with all columns. */
-static enum status keep_range(const range_spec *r, dataset *data, error_text *error)
+/* Copies the range's rows of a whole, counted from 0, with all columns. */
+static enum status cut_range(const range_spec *r, const dataset *whole, dataset *data,
+                             error_text *error)
 {
-    csr_matrix *const A = &data->matrix;
+    const csr_matrix *const A = &whole->matrix;
     csr_matrix part;
     int64_t first[MOST_RANGES + 1];
     row_ranges_cut(A->row_ptr, A->rows, r->ranges, first);
@@ -203,8 +202,9 @@ static enum status keep_range(const range_spec *r, dataset *data, error_text *er
         part.row_ptr[i] = A->row_ptr[begin + i] - at;
     memcpy(part.col_idx, A->col_idx + at, nnz * sizeof *part.col_idx);
     if (A->values) memcpy(part.values, A->values + at, nnz * sizeof *part.values);
-    csr_free(A);
-    *A = part;
+    *data = *whole;
+    data->matrix = part;
+    name_range(r, data);
     return STATUS_OK;
 }
 
@@ -224,21 +224,47 @@ static enum status open_spec(const registry *r, const char *spec, const char *da
     return status == STATUS_OK && entry ? check_counts(entry, data, error) : status;
 }
 
-enum status dataset_open(const char *spec, const char *data_dir, dataset *data, error_text *error)
+static enum status open_whole(const char *spec, const char *data_dir, dataset *data,
+                              error_text *error)
 {
     registry r;
+    *data = (dataset){0};
+    enum status status = registry_load(&r, error);
+    if (status != STATUS_OK) return status;
+    status = open_spec(&r, spec, data_dir, data, error);
+    registry_free(&r);
+    if (status != STATUS_OK) dataset_close(data);
+    return status;
+}
+
+enum status dataset_open_next(const char *spec, const char *data_dir, dataset_whole *kept,
+                              dataset *data, error_text *error)
+{
     range_spec range;
     *data = (dataset){0};
     enum status status = read_range(spec, &range, error);
-    if (status == STATUS_OK) status = registry_load(&r, error);
     if (status != STATUS_OK) return status;
-    status = open_spec(&r, spec ? range.whole : NULL, data_dir, data, error);
-    registry_free(&r);
-    if (status == STATUS_OK && range.ranges) {
-        name_range(&range, data);
-        status = keep_range(&range, data, error);
+    if (!range.ranges || strcmp(kept->spec, range.whole) != 0) dataset_whole_close(kept);
+    if (!range.ranges) return open_whole(spec, data_dir, data, error);
+    if (!kept->spec[0]) {
+        status = open_whole(range.whole, data_dir, &kept->data, error);
+        if (status != STATUS_OK) return status;
+        copy_text(kept->spec, sizeof kept->spec, range.whole);
     }
-    if (status != STATUS_OK) dataset_close(data);
+    return cut_range(&range, &kept->data, data, error);
+}
+
+void dataset_whole_close(dataset_whole *kept)
+{
+    dataset_close(&kept->data);
+    kept->spec[0] = '\0';
+}
+
+enum status dataset_open(const char *spec, const char *data_dir, dataset *data, error_text *error)
+{
+    dataset_whole kept = {0};
+    const enum status status = dataset_open_next(spec, data_dir, &kept, data, error);
+    dataset_whole_close(&kept);
     return status;
 }
 

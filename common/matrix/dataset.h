@@ -5,6 +5,7 @@
 #define MATRIX_DATASET_H
 
 #include "matrix/csr.h"
+#include "matrix/paths.h"
 
 #include <stdio.h>
 
@@ -34,6 +35,8 @@ typedef struct dataset {
 /* "real", "file", "stand-in", "generated", "sample": the words of the row schema. */
 const char *dataset_origin_name(enum dataset_origin origin);
 
+enum { MOST_RANGES = 4096 }; /* of rows, that a spec can ask for */
+
 /* Opens what `spec` names:
  *   NULL                     the bundled sample
  *   arxiv, rnn.gru-2048-0.8  a name of datasets/registry.tsv, or of generated_sets.h: its file in data_dir (may be NULL),
@@ -49,6 +52,18 @@ const char *dataset_origin_name(enum dataset_origin origin);
 enum status dataset_open(const char *spec, const char *data_dir, dataset *data, error_text *error);
 void dataset_close(dataset *data);
 
+/* A whole that ranges are cut from: kept between them, since making it may take longer than all else. Zeros: none yet. */
+typedef struct dataset_whole {
+    char spec[PATH_BYTES];
+    dataset data;
+} dataset_whole;
+
+/* The same as dataset_open, for one spec after another. A range of the whole that *kept has is cut from it; what *kept had for
+ * another one is freed. The caller closes both. */
+enum status dataset_open_next(const char *spec, const char *data_dir, dataset_whole *kept,
+                              dataset *data, error_text *error);
+void dataset_whole_close(dataset_whole *kept);
+
 /* The same without the matrix, which stays empty: nothing is read or generated, and nothing is to be
  * closed. `source` of a stand-in is what the registry makes it of. */
 enum status dataset_identify(const char *spec, const char *data_dir, dataset *data,
@@ -60,6 +75,7 @@ enum status dataset_identify(const char *spec, const char *data_dir, dataset *da
  *   set:dlmc/rn50        the .smtx files below the first of data_dir, $SPMM_DATA_DIR and
  *                        datasets/data/ that has any; words are looked for in their paths
  *   a folder             the matrix files in it and below, by path
+ *   products@all/8       all eight ranges of its rows
  *   anything else        itself, NULL too
  * *names is an array of `*count` strings, to be freed with dataset_names_free. STATUS_DATASET for an
  * unknown set, with the nearest one, and where there would be no member. */

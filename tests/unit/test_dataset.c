@@ -485,6 +485,60 @@ static void a_range_of_rows_is_a_dataset(void **state)
     dataset_close(&part);
 }
 
+/* Makes the whole once, for ranges that follow each other. */
+static void a_whole_is_kept_between_its_ranges(void **state)
+{
+    (void)state;
+    dataset_whole kept = {0};
+    dataset one, again;
+    error_text error;
+    const char *const spec = "rand:rows=60,deg=5@1/2";
+    assert_int_equal(dataset_open_next(spec, NULL, &kept, &one, &error), 0);
+    assert_string_equal(kept.spec, "rand:rows=60,deg=5");
+    const int32_t *const made = kept.data.matrix.col_idx;
+    assert_int_equal(dataset_open_next("rand:rows=60,deg=5@0/3", NULL, &kept, &again, &error), 0);
+    assert_ptr_equal(kept.data.matrix.col_idx, made);
+    assert_string_equal(again.name, "rand:rows=60,deg=5@0/3");
+    dataset_close(&again);
+    assert_int_equal(dataset_open(spec, NULL, &again, &error), 0);
+    assert_int_equal(one.matrix.nnz, again.matrix.nnz);
+    assert_memory_equal(one.matrix.col_idx, again.matrix.col_idx, one.matrix.nnz * sizeof(int32_t));
+    dataset_close(&again);
+    dataset_close(&one);
+    assert_int_equal(dataset_open_next("rand:rows=9,deg=2@0/3", NULL, &kept, &one, &error), 0);
+    assert_string_equal(kept.spec, "rand:rows=9,deg=2");
+    assert_int_equal(one.matrix.cols, 9);
+    dataset_close(&one);
+    assert_int_equal(dataset_open_next("rand:rows=60,deg=5", NULL, &kept, &one, &error), 0);
+    assert_int_equal(one.matrix.rows, 60);
+    assert_string_equal(kept.spec, ""); /* nobody needs it any more */
+    dataset_close(&one);
+    assert_int_equal(dataset_open_next("nothing@0/2", NULL, &kept, &one, &error), STATUS_DATASET);
+    dataset_whole_close(&kept);
+}
+
+static void all_ranges_are_a_list(void **state)
+{
+    (void)state;
+    char **names;
+    size_t count;
+    error_text error;
+    assert_int_equal(dataset_expand("rand:rows=9,deg=2@all/3", NULL, &names, &count, &error), 0);
+    assert_int_equal(count, 3);
+    assert_string_equal(names[0], "rand:rows=9,deg=2@0/3");
+    assert_string_equal(names[2], "rand:rows=9,deg=2@2/3");
+    dataset_names_free(names, count);
+    static const char *const others[] = {"rand:rows=9@all/0", "rand:rows=9@all/3x",
+                                         "rand:rows=9@all/5000", "rand:rows=9@all"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        dataset data;
+        assert_int_equal(dataset_expand(others[i], NULL, &names, &count, &error), 0);
+        assert_int_equal(count, 1); /* itself, which ... */
+        dataset_names_free(names, count);
+        assert_int_equal(dataset_open(others[i], NULL, &data, &error), STATUS_DATASET);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -501,6 +555,8 @@ int main(void)
         WITH(test_registry, list_shows_everything),
         WITH(test_registry, bad_registries),
         WITH(real_registry, a_range_of_rows_is_a_dataset),
+        WITH(real_registry, a_whole_is_kept_between_its_ranges),
+        WITH(real_registry, all_ranges_are_a_list),
         WITH(real_registry, project_is_found),
         WITH(real_registry, registry_is_sound),
         WITH(real_registry, real_data_is_recognised),
