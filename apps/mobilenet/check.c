@@ -10,8 +10,8 @@
 #include <stdlib.h>
 
 /* Products of a layer that are formed again at most, and the fewest columns: where a layer has more, columns evenly
- * spaced are checked. They are those of a few images, for reading all back would take minutes. The next layer takes the
- * images behind them, so that 29 layers see up to 116 images. */
+ * spaced are checked. They are those of a few images, for reading all back would take minutes. The last image
+ * is always one of them, for tails go wrong there; the others differ from layer to layer. */
 static const double MOST_PRODUCTS = 3e7;
 enum { FEWEST_COLUMNS = 24, MOST_IMAGES = 4 };
 

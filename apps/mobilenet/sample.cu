@@ -10,7 +10,8 @@ template <class H> struct take_images {
     __device__ void operator()(int64_t i) const
     {
         const int64_t row = i / a.pixels, channel = row / images;
-        const int64_t image = (first + row % images * a.batch / images) % a.batch;
+        const int64_t place = row % images, even = (first + place * a.batch / images) % a.batch;
+        const int64_t image = place == images - 1 && images < a.batch ? a.batch - 1 : even;
         to[i] = widen(((const H *)a.at)[(channel * a.batch + image) * a.pixels + i % a.pixels]);
     }
 };

@@ -20,7 +20,7 @@ typedef struct activation {
 } activation;
 
 /* Copies `images` of its images, evenly spaced from image `first` on, to the device's floats to[channel][image][pixel]. Image
- * i there is number (first + i * batch / images) % batch. */
+ * i there is number (first + i * batch / images) % batch; the last one, where some are left out, is the batch's last. */
 cudaError_t sample_take(const activation *a, int images, int first, float *to, cudaStream_t stream);
 
 /* Sets *found on the device to 1 if a number of any image is NaN or infinite, else leaves it. */

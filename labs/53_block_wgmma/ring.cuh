@@ -97,7 +97,9 @@ __device__ __forceinline__ tile_of tile_at(const walk_of &a, int rank, int job)
 {
     const int side = a.groups_first ? a.groups : a.across, far = job / side,
               near = job - far * side;
-    const int group = a.groups_first ? near : far, across = a.groups_first ? far : near;
+    /* Turns groups by one from row to row: else a thread block could get the same group in each round. */
+    const int group = a.groups_first ? (near + far) % a.groups : far;
+    const int across = a.groups_first ? far : near;
     return {group, (across * a.cluster + rank) * TOKENS};
 }
 
