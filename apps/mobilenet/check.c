@@ -53,8 +53,8 @@ double scores_bound(const model *m, const variant *v)
 
 /* ---- what a layer has read and written ----------------------------------------------------------- */
 
-/* Room for images of the largest layer: as fp32 on the device and on the host, then as fp64. Made once, since new memory is
- * slow to touch. */
+/* Holds images of the largest layer: as fp32 on the device and on the host, then as fp64. Made once, since new memory is slow
+ * to touch. */
 typedef struct room {
     device_arrays arrays;
     float *sample, *floats;
@@ -116,31 +116,26 @@ static enum status require_finite(room *r, const activation *a, double *worst, e
     return STATUS_OK;
 }
 
-static activation input_of(const network *net, int number)
+/* Describes an array of the net: `pixels` of each image in each of the channels. */
+static activation activation_of(const network *net, const void *at, int channels, int64_t pixels)
 {
-    const model *m = network_model(net);
-    const layer *l = &m->layers[number];
-    return (activation){.at = network_input(net, number),
-                        .precision = m->shape.precision,
-                        .channels = l->in,
-                        .batch = m->shape.batch,
-                        .pixels = (int)layer_in_columns(l, 1)};
+    const model_shape *shape = &network_model(net)->shape;
+    return (activation){.at = at,
+                        .precision = shape->precision,
+                        .channels = channels,
+                        .batch = shape->batch,
+                        .pixels = (int)pixels};
 }
 
 static activation output_of(const network *net, int number)
 {
-    const model *m = network_model(net);
-    const layer *l = &m->layers[number];
-    return (activation){.at = network_output(net, number),
-                        .precision = m->shape.precision,
-                        .channels = l->out,
-                        .batch = m->shape.batch,
-                        .pixels = (int)layer_out_columns(l, 1)};
+    const layer *l = &network_model(net)->layers[number];
+    return activation_of(net, network_output(net, number), l->out, layer_out_columns(l, 1));
 }
 
 /* ---- layers ------------------------------------------------------------------------------------ */
 
-/* Images of a layer on the host. */
+/* Holds images of a layer on the host. */
 typedef struct observed {
     const layer *l;
     const variant *v;
@@ -192,7 +187,9 @@ static enum status check_layer(network *net, int number, room *r, double *worst,
     const model *m = network_model(net);
     const layer *l = &m->layers[number];
     const int images = images_of(m), first = number % m->shape.batch;
-    const activation in = input_of(net, number), out = output_of(net, number);
+    const activation in = activation_of(net, network_input(net, number), l->in,
+                                        layer_in_columns(l, 1)),
+                     out = output_of(net, number);
     const observed o = {.l = l,
                         .v = network_variant(net),
                         .images = images,

@@ -119,7 +119,7 @@ void fold_batch_norm(const batch_norm *n, int64_t count, float *weights, float *
     *bias = (float)(n->beta - n->mean * scale);
 }
 
-/* The magnitude of a weight as a whole number of the same order: its bits without the sign. */
+/* Returns the magnitude of a weight as a whole number of the same order: its bits without the sign. */
 static uint32_t magnitude_of(float weight)
 {
     uint32_t bits;
@@ -156,11 +156,11 @@ bool prune_by_magnitude(const float *weights, int64_t count, int64_t keep, bool 
     }
     int64_t *counts = malloc(DIGITS * sizeof *counts), above;
     if (!counts) return false;
-    const uint32_t least = magnitude_at(weights, count, keep, counts, &above);
-    int64_t alike = keep - above; /* of those with the least magnitude, the first ones */
+    const uint32_t threshold = magnitude_at(weights, count, keep, counts, &above);
+    int64_t ties = keep - above; /* of those at the threshold, the first ones */
     for (int64_t i = 0; i < count; i++) {
         const uint32_t m = magnitude_of(weights[i]);
-        kept[i] = m > least || (m == least && alike-- > 0);
+        kept[i] = m > threshold || (m == threshold && ties-- > 0);
     }
     free(counts);
     return true;

@@ -198,7 +198,7 @@ template <bool EXACT, int Q, int V> struct item_product {
             async_commit();
         }
         for (int run = 0; run < m.runs; run += STAGES) {
-            /* Asked for here, first needed in the next turn. At the turn's end it would be moved, and so waited for, at once. */
+            /* Loads them at the turn's beginning: at its end they are moved, which waits for them. */
             group_of_runs after = {};
             after.load(p.w, m, run + 2 * STAGES);
 #pragma unroll

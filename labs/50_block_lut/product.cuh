@@ -21,7 +21,7 @@
 constexpr int STEP = 16, STAGES = 2;
 constexpr int DEPTH = 2; /* input features whose weights a lane holds */
 
-/* The lane as a number without a sign, whose division by a power of two is one shift. */
+/* Returns the lane without a sign: so its division by a power of two is one shift. */
 __device__ __forceinline__ unsigned lane_number()
 {
     return (unsigned)lane_id();
@@ -59,22 +59,21 @@ template <class S> struct lane_sums {
 
 /* ---- a step comes to shared memory ------------------------------------------------------------- */
 
-/* The 16 bytes of W that a lane copies in a turn: where they go, and their input and output feature. */
+/* The first 16 bytes of W that a lane copies in a step: where they go, and their input and output feature. */
 struct piece {
     int row, column, in, out;
 };
 
-template <class S> __device__ __forceinline__ piece piece_of(int turn)
+template <class S> __device__ __forceinline__ piece first_piece()
 {
     constexpr int PIECES = S::FEATURES / 4; /* of a row in fprop */
+    const unsigned lane = lane_number();
     if (S::TRANSPOSED) {
         /* Eight lanes store at once: two rows, and 4 * PITCH = 80 floats between them, which is half of the banks. */
-        const int row = turn * 8 + lane_number() / 4 % 2 * 4 + lane_number() / 8,
-                  in = lane_number() % 4 * 4;
+        const int row = lane / 4 % 2 * 4 + lane / 8, in = lane % 4 * 4;
         return {row, in, in, lane_sums<S>::feature(row % 4, row / 4)};
     }
-    const unsigned v = turn * WARP_SIZE + lane_number();
-    const int row = v / PIECES, out = v % PIECES * 4;
+    const int row = lane / PIECES, out = lane % PIECES * 4;
     return {row, out, row, out};
 }
 
@@ -108,7 +107,7 @@ template <class S> struct lane_copies {
     const float *W, *in; /* in block 0, and in its rows of the input */
 
     __device__ lane_copies(const product_of &a)
-        : of_W(piece_of<S>(0)), row(lane_number() / PIECES), column(lane_number() % PIECES * S::V)
+        : of_W(first_piece<S>()), row(lane_number() / PIECES), column(lane_number() % PIECES * S::V)
     {
         const int in_feature = of_W.in % S::B, out = S::first_feature() + of_W.out;
         W = a.W + (S::TRANSPOSED ? out * S::B + in_feature : in_feature * S::B + out);
@@ -131,7 +130,6 @@ template <class S>
 __device__ __forceinline__ void fetch(const product_of &a, const lane_copies<S> &lane,
                                       const listed_block *list, int count, int step, stage<S> &to)
 {
-    typedef lane_copies<S> copies;
     constexpr int B = S::B;
     const int first = step * STEP % B; /* input feature of its block */
     const piece &p = lane.of_W;
@@ -139,16 +137,15 @@ __device__ __forceinline__ void fetch(const product_of &a, const lane_copies<S> 
     const float *const W = lane.W + (block * (B * B) + (S::TRANSPOSED ? first : first * B));
 #pragma unroll
     for (int t = 0; t < W_TURNS<S>; t++)
-        async_copy_zfill<16>(&to.W[p.row + copies::row_of_turn(t)][p.column],
-                             W + copies::number_of_turn(t),
-                             has_block<S>(count, step, p.in) ? 16 : 0);
+        async_copy_zfill<16>(&to.W[p.row + lane.row_of_turn(t)][p.column],
+                             W + lane.number_of_turn(t), has_block<S>(count, step, p.in) ? 16 : 0);
     const float *in = NULL;
 #pragma unroll
-    for (int row = 0; row < STEP; row += copies::ROWS) {
+    for (int row = 0; row < STEP; row += lane.ROWS) {
         if (row % B == 0) /* a block's first one */
             in = lane.in + (size_t)(block_of<S>(list, count, step, row).input * B + first) * a.N;
 #pragma unroll
-        for (int t = 0; t < copies::ACROSS; t++) {
+        for (int t = 0; t < lane.ACROSS; t++) {
             const int column = lane.column + t * WARP_SIZE * S::V;
             const bool is_there = S::first_token() + column < a.N && has_block<S>(count, step, row);
             async_copy_zfill<4 * S::V>(&to.in[lane.row + row][column],
@@ -158,20 +155,22 @@ __device__ __forceinline__ void fetch(const product_of &a, const lane_copies<S> 
     }
 }
 
-/* Multiplies what this lane has copied of W by its gates. */
+/* Multiplies what this lane has copied of W, all of one block, by its gate. */
 template <class S>
-__device__ __forceinline__ void scale(const listed_block *list, int count, int step, stage<S> &s)
+__device__ __forceinline__ void scale(const lane_copies<S> &lane, const listed_block *list,
+                                      int count, int step, stage<S> &s)
 {
+    const piece &p = lane.of_W;
+    const float gate = block_of<S>(list, count, step, p.in).gate;
 #pragma unroll
     for (int t = 0; t < W_TURNS<S>; t++) {
-        const piece p = piece_of<S>(t);
-        const float gate = block_of<S>(list, count, step, p.in).gate;
+        float *const at = &s.W[p.row + lane.row_of_turn(t)][p.column];
         float w[4];
-        load_vector_plain(w, &s.W[p.row][p.column]);
+        load_vector_plain(w, at);
 #pragma unroll
         for (int i = 0; i < 4; i++)
             w[i] *= gate;
-        store_vector(&s.W[p.row][p.column], w);
+        store_vector(at, w);
     }
 }
 
@@ -258,7 +257,7 @@ __device__ __forceinline__ void multiply_list(const product_of &a, const listed_
     }
     for (int step = warp_id(), s = 0; step < steps; step += WARPS, s = s + 1 < STAGES ? s + 1 : 0) {
         async_wait<STAGES - 1>();
-        if (a.gate) scale(list, count, step, ring[s]);
+        if (a.gate) scale(lane, list, count, step, ring[s]);
         __syncwarp(); /* the copies of all lanes are there */
         multiply_add(ring[s], to);
         __syncwarp(); /* all have read */

@@ -95,11 +95,11 @@ struct tile_of {
 };
 __device__ __forceinline__ tile_of tile_at(const walk_of &a, int rank, int job)
 {
-    const int side = a.groups_first ? a.groups : a.across, far = job / side,
-              near = job - far * side;
+    const int columns = a.groups_first ? a.groups : a.across; /* of tiles, in the order of jobs */
+    const int row = job / columns, column = job - row * columns;
     /* Turns groups by one from row to row: else a thread block could get the same group in each round. */
-    const int group = a.groups_first ? (near + far) % a.groups : far;
-    const int across = a.groups_first ? far : near;
+    const int group = a.groups_first ? (column + row) % a.groups : row;
+    const int across = a.groups_first ? row : column;
     return {group, (across * a.cluster + rank) * TOKENS};
 }
 

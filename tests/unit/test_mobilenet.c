@@ -5,8 +5,10 @@
 #include "apps/mobilenet/check.h"
 #include "apps/mobilenet/kernels.h"
 #include "apps/mobilenet/model.h"
+#include "apps/mobilenet/sample.h"
 #include "tests/tap.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,8 +95,8 @@ static bool keeps_largest(int64_t keep)
 static void test_prune(void)
 {
     bool all = true;
-    for (int64_t keep = 0; keep <= 3000; keep += 50)
-        all = all && keeps_largest(keep);
+    for (int64_t keep = 0; keep <= 3000; keep += keep % 50 == 0 || keep == 2999 ? 1 : 49)
+        all = all && keeps_largest(keep) && keeps_largest(3000 - keep);
     tap_ok(all, "of 3000 weights, many of them alike, the largest are kept, however many");
     const float w[] = {1, -3, 3, 0.5f, -3, 2};
     const bool want[] = {false, true, true, false, false, false};
@@ -112,6 +114,57 @@ static void test_prune(void)
     }
     tap_ok(ok, "every 1x1 layer but the first keeps a tenth of its weights, exactly");
     model_close(&m);
+}
+
+/* ---- what a check reads ---------------------------------------------------------------------------- */
+
+enum { CHANNELS = 2, BATCH = 9, PIXELS = 3, IMAGES = 4, NUMBERS = CHANNELS * BATCH * PIXELS };
+
+/* Numbers have their own place as value. Takes four images of nine from the seventh on: 7, 0, 2, and the last one for 4. */
+static bool takes_images(const activation *a, float *d_to)
+{
+    static const int WANT[IMAGES] = {7, 0, 2, 8};
+    float got[CHANNELS * IMAGES * PIXELS];
+    bool ok = sample_take(a, IMAGES, 7, d_to, NULL) == cudaSuccess &&
+              cudaMemcpy(got, d_to, sizeof got, cudaMemcpyDeviceToHost) == cudaSuccess;
+    for (int i = 0; i < CHANNELS * IMAGES * PIXELS && ok; i++) {
+        const int channel = i / PIXELS / IMAGES, image = WANT[i / PIXELS % IMAGES];
+        ok = got[i] == (channel * BATCH + image) * PIXELS + i % PIXELS;
+    }
+    return ok;
+}
+
+/* Whether a number is found that is not finite, of NUMBERS whose number `at` is x. */
+static bool finds(const activation *a, int at, float x, int *d_found)
+{
+    float numbers[NUMBERS];
+    int found = 0;
+    for (int i = 0; i < NUMBERS; i++)
+        numbers[i] = i == at ? x : (float)i;
+    cudaMemcpy((void *)a->at, numbers, sizeof numbers, cudaMemcpyHostToDevice);
+    cudaMemset(d_found, 0, sizeof *d_found);
+    const bool ok =
+        sample_not_finite(a, d_found, NULL) == cudaSuccess &&
+        cudaMemcpy(&found, d_found, sizeof found, cudaMemcpyDeviceToHost) == cudaSuccess;
+    return ok && found;
+}
+
+static void test_sample(void)
+{
+    float *d_numbers, *d_to;
+    int *d_found;
+    cudaMalloc((void **)&d_numbers, NUMBERS * sizeof *d_numbers);
+    cudaMalloc((void **)&d_to, NUMBERS * sizeof *d_to);
+    cudaMalloc((void **)&d_found, sizeof *d_found);
+    const activation a = {.at = d_numbers, .channels = CHANNELS, .batch = BATCH, .pixels = PIXELS};
+    tap_ok(!finds(&a, 0, -FLT_MAX, d_found), "finite numbers are no finding");
+    tap_ok(finds(&a, 3, NAN, d_found) && finds(&a, NUMBERS - 1, -INFINITY, d_found),
+           "a NaN or an infinity is found in any image");
+    finds(&a, -1, 0, d_found);
+    tap_ok(takes_images(&a, d_to), "images are taken evenly, and the last one always");
+    cudaFree(d_numbers);
+    cudaFree(d_to);
+    cudaFree(d_found);
 }
 
 /* ---- kernels ------------------------------------------------------------------------------------- */
@@ -218,6 +271,7 @@ int main(void)
     test_shapes();
     test_fold();
     test_prune();
+    test_sample();
     test_windows();
     test_exact();
     return tap_done();
