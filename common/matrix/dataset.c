@@ -3,6 +3,7 @@
 #include "matrix/dataset_search.h"
 #include "matrix/generate.h"
 #include "matrix/nearest.h"
+#include "matrix/range_spec.h"
 #include "matrix/reader.h"
 #include "matrix/registry.h"
 #include "matrix/row_cut.h"
@@ -148,32 +149,13 @@ static enum status identify(const registry *r, const char *spec, const char *dat
 
 /* ---- a range of rows -------------------------------------------------------------------------- */
 
-/* A spec, and which range of its rows is meant. */
-typedef struct range_spec {
-    char whole[PATH_BYTES]; /* without "@3/8" */
-    int range, ranges;      /* 0 of 0: there is none */
-} range_spec;
-
-/* Takes "@3/8" off the end of a spec, where it has that. What is a file is that file, whatever its name. */
+/* Reads which range of which matrix is meant, where one matrix is needed. */
 static enum status read_range(const char *spec, range_spec *r, error_text *error)
 {
-    const char *const at = spec ? strrchr(spec, '@') : NULL;
-    char suffix[32];
-    int range, ranges;
-    *r = (range_spec){0};
-    if (spec && strlen(spec) >= sizeof r->whole)
-        return fail(error, STATUS_DATASET, "%.60s...: too long a name", spec);
-    copy_text(r->whole, sizeof r->whole, spec ? spec : "");
-    if (!at || sscanf(at, "@%d/%d", &range, &ranges) != 2) return STATUS_OK;
-    snprintf(suffix, sizeof suffix, "@%d/%d", range, ranges);
-    if (strcmp(at, suffix) != 0 || dataset_is_path(spec)) return STATUS_OK;
-    r->range = range;
-    r->ranges = ranges;
-    r->whole[at - spec] = 0;
-    if (r->ranges >= 1 && r->ranges <= MOST_RANGES && r->range >= 0 && r->range < r->ranges)
-        return STATUS_OK;
-    return fail(error, STATUS_DATASET,
-                "%s: ranges are @0/P to @(P-1)/P, or @all/P, with P up to %d", spec, MOST_RANGES);
+    const enum status status = range_spec_read(spec, r, error);
+    if (status != STATUS_OK || !r->all) return status;
+    return fail(error, STATUS_DATASET, "%s: %d ranges of rows; one is needed here", spec,
+                r->ranges);
 }
 
 static void name_range(const range_spec *r, dataset *data)

@@ -35,8 +35,6 @@ typedef struct dataset {
 /* "real", "file", "stand-in", "generated", "sample": the words of the row schema. */
 const char *dataset_origin_name(enum dataset_origin origin);
 
-enum { MOST_RANGES = 4096 }; /* of rows, that a spec can ask for */
-
 /* Opens what `spec` names:
  *   NULL                     the bundled sample
  *   arxiv, rnn.gru-2048-0.8  a name of datasets/registry.tsv, or of generated_sets.h: its file in data_dir (may be NULL),

@@ -6,6 +6,7 @@
 #include "matrix/name_list.h"
 #include "matrix/nearest.h"
 #include "matrix/paths.h"
+#include "matrix/range_spec.h"
 #include "matrix/registry.h"
 
 #include <stdlib.h>
@@ -122,36 +123,24 @@ static enum status expand_folder(const char *folder, name_list *list, error_text
     return status;
 }
 
-/* How many ranges "products@all/8" has; 0 for a spec that ends otherwise. */
-static int ranges_of(const char *spec)
+static enum status expand_ranges(const range_spec *r, name_list *list, error_text *error)
 {
-    const char *const at = strrchr(spec, '@');
-    int ranges = 0;
-    char suffix[32];
-    if (!at || sscanf(at, "@all/%d", &ranges) != 1) return 0;
-    snprintf(suffix, sizeof suffix, "@all/%d", ranges);
-    return strcmp(at, suffix) != 0 || dataset_is_path(spec) || ranges > MOST_RANGES ? 0 : ranges;
-}
-
-static enum status expand_ranges(const char *spec, int ranges, name_list *list, error_text *error)
-{
-    const size_t room = strlen(spec) + 32;
-    char *const name = malloc(room);
-    if (!name) return fail(error, STATUS_MEMORY, "no memory");
+    char name[PATH_BYTES + 32];
     enum status status = STATUS_OK;
-    for (int i = 0; i < ranges && status == STATUS_OK; i++) {
-        snprintf(name, room, "%.*s@%d/%d", (int)(strrchr(spec, '@') - spec), spec, i, ranges);
+    for (int i = 0; i < r->ranges && status == STATUS_OK; i++) {
+        snprintf(name, sizeof name, "%s@%d/%d", r->whole, i, r->ranges);
         status = name_list_add(list, name, error);
     }
-    free(name);
     return status;
 }
 
 static enum status expand(const char *spec, const char *data_dir, name_list *list,
                           error_text *error)
 {
-    const int ranges = dataset_is_set(spec) ? 0 : ranges_of(spec);
-    if (ranges > 0) return expand_ranges(spec, ranges, list, error);
+    range_spec range;
+    error_text of_range; /* who opens the word says what is wrong with it */
+    if (!dataset_is_set(spec) && range_spec_read(spec, &range, &of_range) == STATUS_OK && range.all)
+        return expand_ranges(&range, list, error);
     registry r;
     enum status status = registry_load(&r, error);
     if (status != STATUS_OK) return status;

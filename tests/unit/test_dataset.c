@@ -528,6 +528,7 @@ static void all_ranges_are_a_list(void **state)
     assert_string_equal(names[0], "rand:rows=9,deg=2@0/3");
     assert_string_equal(names[2], "rand:rows=9,deg=2@2/3");
     dataset_names_free(names, count);
+    assert_fails("rand:rows=9,deg=2@all/3", NULL, "one is needed");
     static const char *const others[] = {"rand:rows=9@all/0", "rand:rows=9@all/3x",
                                          "rand:rows=9@all/5000", "rand:rows=9@all"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
