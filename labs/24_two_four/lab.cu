@@ -13,6 +13,7 @@
 #include "device/cuda_try.h"
 #include "device/dense_rows.cuh"
 #include "device/dynamic_shared.cuh"
+#include "device/facts.h"
 #include "device/mma.cuh"
 #include "device/mma_sparse.cuh"
 #include "device/split_sums.cuh"
@@ -24,7 +25,6 @@
 
 #include <stdlib.h>
 
-constexpr int STAGES = 3; /* a group is multiplied while the next two are copied */
 constexpr int FRAGMENTS = 2;
 
 enum { TUNE_SPLIT };
@@ -35,6 +35,15 @@ template <int TILE_N, class H> struct stage {
     uint32_t metadata[STRIPS][WARP_SIZE];
     H X[GROUP_SIDE][dense_pitch(TILE_N)];
 };
+
+/* Counts a block's stages: a group is multiplied while the others are copied. Memory answers after about a microsecond, in
+ * which a multiprocessor of an H200 can take 33 KB. So a block has as many stages as 48 KB hold: four blocks, with three quarters
+ * of that room on its way, are more than enough, and two of them still fit into 100 KB. */
+template <int TILE_N, class H> constexpr int stages()
+{
+    constexpr int ROOM = 48 << 10, MOST = 7, FIT = ROOM / sizeof(stage<TILE_N, H>);
+    return FIT < MOST ? FIT : MOST;
+}
 
 template <class H> struct product {
     two_four A;
@@ -85,11 +94,12 @@ static __global__ void __launch_bounds__(BLOCK)
     const int across = p.A.across, split = blockIdx.y, column = blockIdx.z * TILE_N;
     const int first = (int)((int64_t)across * split / p.sums.splits);
     const int end = (int)((int64_t)across * (split + 1) / p.sums.splits);
-    stage<TILE_N, H> *const stages = reinterpret_cast<stage<TILE_N, H> *>(shared);
+    constexpr int STAGES = stages<TILE_N, H>();
+    stage<TILE_N, H> *const ring = reinterpret_cast<stage<TILE_N, H> *>(shared);
     float sum[TILE_N / 8][4] = {};
     auto start_copying = [&](int k) {
         if (k < end) {
-            stage<TILE_N, H> &to = stages[k % STAGES];
+            stage<TILE_N, H> &to = ring[k % STAGES];
             copy_group(p.A, (size_t)blockIdx.x * across + k, to);
             copy_dense_rows<BLOCK, TILE_N>(p.B, (size_t)k * GROUP_SIDE, p.B.used[k], column, to.X);
         }
@@ -102,8 +112,8 @@ static __global__ void __launch_bounds__(BLOCK)
         async_wait<STAGES - 2>();
         __syncthreads(); /* group k is here, and nobody reads the one before it any more */
         start_copying(k + STAGES - 1);
-        multiply<0>(stages[k % STAGES], sum);
-        multiply<1>(stages[k % STAGES], sum);
+        multiply<0>(ring[k % STAGES], sum);
+        multiply<1>(ring[k % STAGES], sum);
     }
     /* END STUDENT */
     const int lane = lane_id(), row = blockIdx.x * GROUP_SIDE + warp_id() * MMA_SIDE + lane / 4;
@@ -119,7 +129,7 @@ struct two_four_state {
 
 template <int TILE_N, class H> static cudaError_t launch(const product<H> &p, cudaStream_t stream)
 {
-    const int slices = slices_of(p.B.N), bytes = STAGES * sizeof(stage<TILE_N, H>);
+    const int slices = slices_of(p.B.N), bytes = stages<TILE_N, H>() * sizeof(stage<TILE_N, H>);
     CUDA_TRY((allow_shared<spmm_two_four_kernel<TILE_N, H>>(bytes)));
     const dim3 grid(p.A.down, p.sums.splits, slices);
     spmm_two_four_kernel<TILE_N, H><<<grid, BLOCK, bytes, stream>>>(p);
@@ -172,11 +182,24 @@ static cudaError_t encode(spmm_plan *plan, two_four_state *s)
     return cudaMalloc(&s->sums.d_sum, sums * sizeof(float));
 }
 
+/* Chooses SPLIT: no more than it takes to give each multiprocessor three blocks, whose copies fill its share of memory. Each split
+ * more writes and reads all of C in fp32, and the first wants a second kernel. */
+static int fewest_splits(const spmm_plan *plan)
+{
+    constexpr int BLOCKS = 3, LEAST_GROUPS = 8;
+    const int64_t wanted = (int64_t)BLOCKS * device_facts_get()->sms;
+    const int64_t blocks = (int64_t)groups_of(plan->A.rows) * slices_of(plan->N);
+    int best = 1;
+    for (int splits : SPLITS)
+        if (blocks * best < wanted && groups_of(plan->A.cols) / splits >= LEAST_GROUPS) best = splits;
+    return best;
+}
+
 static cudaError_t fill_state(spmm_plan *plan, two_four_state *s)
 {
     int &splits = plan->tuning[TUNE_SPLIT];
     const int N = plan->N, across = groups_of(plan->A.cols);
-    splits = splits_for(splits, across, plan->A.stats->max);
+    splits = splits_for(splits == 0 ? fewest_splits(plan) : splits, across, plan->A.stats->max);
     s->sums.splits = splits;
     s->sums.rows = (size_t)groups_of(plan->A.rows) * GROUP_SIDE;
     s->sums.pitch = (size_t)slices_of(N) * tile_of(N);
