@@ -191,7 +191,8 @@ static int fewest_splits(const spmm_plan *plan)
     const int64_t blocks = (int64_t)groups_of(plan->A.rows) * slices_of(plan->N);
     int best = 1;
     for (int splits : SPLITS)
-        if (blocks * best < wanted && groups_of(plan->A.cols) / splits >= LEAST_GROUPS) best = splits;
+        if (blocks * best < wanted && groups_of(plan->A.cols) / splits >= LEAST_GROUPS)
+            best = splits;
     return best;
 }
 
