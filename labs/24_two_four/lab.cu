@@ -39,11 +39,10 @@ template <int TILE_N, class H> struct stage {
 /* Counts a block's stages: a group is multiplied while the others are copied. Memory answers after about a microsecond, in
  * which a multiprocessor of an H200 can take 33 KB. So a block has as many stages as 48 KB hold: four blocks, with three quarters
  * of that room on its way, are more than enough, and two of them still fit into 100 KB. */
-template <int TILE_N, class H> constexpr int stages()
-{
-    constexpr int ROOM = 48 << 10, MOST = 7, FIT = ROOM / sizeof(stage<TILE_N, H>);
-    return FIT < MOST ? FIT : MOST;
-}
+constexpr int ROOM = 48 << 10, MOST_STAGES = 7;
+template <int TILE_N, class H> constexpr int FIT = ROOM / (int)sizeof(stage<TILE_N, H>);
+template <int TILE_N, class H>
+constexpr int STAGES = FIT<TILE_N, H> < MOST_STAGES ? FIT<TILE_N, H> : MOST_STAGES;
 
 template <class H> struct product {
     two_four A;
@@ -94,26 +93,26 @@ static __global__ void __launch_bounds__(BLOCK)
     const int across = p.A.across, split = blockIdx.y, column = blockIdx.z * TILE_N;
     const int first = (int)((int64_t)across * split / p.sums.splits);
     const int end = (int)((int64_t)across * (split + 1) / p.sums.splits);
-    constexpr int STAGES = stages<TILE_N, H>();
+    constexpr int DEPTH = STAGES<TILE_N, H>;
     stage<TILE_N, H> *const ring = reinterpret_cast<stage<TILE_N, H> *>(shared);
     float sum[TILE_N / 8][4] = {};
     auto start_copying = [&](int k) {
         if (k < end) {
-            stage<TILE_N, H> &to = ring[k % STAGES];
+            stage<TILE_N, H> &to = ring[k % DEPTH];
             copy_group(p.A, (size_t)blockIdx.x * across + k, to);
             copy_dense_rows<BLOCK, TILE_N>(p.B, (size_t)k * GROUP_SIDE, p.B.used[k], column, to.X);
         }
         async_commit(); /* of nothing, too, so that a wait counts groups */
     };
-    /* BEGIN STUDENT: keep STAGES - 1 groups on their way while one is multiplied */
-    for (int k = first; k < first + STAGES - 1; k++)
+    /* BEGIN STUDENT: keep DEPTH - 1 groups on their way while one is multiplied */
+    for (int k = first; k < first + DEPTH - 1; k++)
         start_copying(k);
     for (int k = first; k < end; k++) {
-        async_wait<STAGES - 2>();
+        async_wait<DEPTH - 2>();
         __syncthreads(); /* group k is here, and nobody reads the one before it any more */
-        start_copying(k + STAGES - 1);
-        multiply<0>(ring[k % STAGES], sum);
-        multiply<1>(ring[k % STAGES], sum);
+        start_copying(k + DEPTH - 1);
+        multiply<0>(ring[k % DEPTH], sum);
+        multiply<1>(ring[k % DEPTH], sum);
     }
     /* END STUDENT */
     const int lane = lane_id(), row = blockIdx.x * GROUP_SIDE + warp_id() * MMA_SIDE + lane / 4;
@@ -129,7 +128,7 @@ struct two_four_state {
 
 template <int TILE_N, class H> static cudaError_t launch(const product<H> &p, cudaStream_t stream)
 {
-    const int slices = slices_of(p.B.N), bytes = stages<TILE_N, H>() * sizeof(stage<TILE_N, H>);
+    const int slices = slices_of(p.B.N), bytes = STAGES<TILE_N, H> * sizeof(stage<TILE_N, H>);
     CUDA_TRY((allow_shared<spmm_two_four_kernel<TILE_N, H>>(bytes)));
     const dim3 grid(p.A.down, p.sums.splits, slices);
     spmm_two_four_kernel<TILE_N, H><<<grid, BLOCK, bytes, stream>>>(p);
