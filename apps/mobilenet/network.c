@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORKSPACE = 32 << 20, REPEATS = 20, WARM_RUNS = 5, SELECT_RUNS = 7 };
+enum { WORKSPACE = 32 << 20, MOST_REPEATS = 20, WARM_RUNS = 5, SELECT_RUNS = 7 };
 
 static const char VENDOR[] = "cuSPARSE";
 
@@ -365,31 +365,56 @@ static cudaError_t whole_net(void *arg, cudaStream_t stream)
     return network_run(arg, stream);
 }
 
-/* One layer, REPEATS times. */
+/* One layer, several times. */
 typedef struct repeated {
     network *net;
     int number;
     sparse_plan *plan; /* instead of the layer's own; NULL: the layer */
+    int times;
 } repeated;
 
 static cudaError_t one_layer(void *arg, cudaStream_t stream)
 {
     const repeated *r = arg;
     cudaError_t error = cudaSuccess;
-    for (int i = 0; i < REPEATS && error == cudaSuccess; i++)
+    for (int i = 0; i < r->times && error == cudaSuccess; i++)
         error = r->plan ? run_plan(r->plan, network_input(r->net, r->number),
                                    (void *)network_output(r->net, r->number), stream)
                         : network_layer(r->net, r->number, stream);
     return error;
 }
 
-static enum status time_layer(network *net, int number, sparse_plan *plan, int runs, double *us,
-                              error_text *error)
+static enum status launch_layer(void *arg, error_text *error)
 {
-    repeated r = {net, number, plan};
+    repeated *r = arg;
+    TRY_CUDA(one_layer(r, r->net->stream));
+    return STATUS_OK;
+}
+
+/* Times a layer once, after a run that loads its kernels; the launch counts, too. */
+static enum status time_once(network *net, int number, sparse_plan *plan, double *us,
+                             error_text *error)
+{
+    repeated r = {net, number, plan, 1};
     spread t;
-    TRY(time_as_graph(one_layer, &r, net->stream, runs, &t, error));
-    *us = t.median_ms * 1e3 / REPEATS;
+    TRY(time_work(launch_layer, &r, net->stream, 1, 1, &t, error));
+    *us = t.median_ms * 1e3;
+    return STATUS_OK;
+}
+
+/* Times a layer that takes about once_us. The graph repeats it until events can tell its time to a per cent: they are
+ * half a microsecond apart. A long layer needs no repeats, and has none, or a slow kernel would take minutes. */
+static enum status time_layer(network *net, int number, sparse_plan *plan, double once_us,
+                              double *us, error_text *error)
+{
+    const double enough_us = 200;
+    const int times = once_us * MOST_REPEATS < enough_us ? MOST_REPEATS
+                      : once_us < enough_us              ? (int)(enough_us / once_us) + 1
+                                                         : 1;
+    repeated r = {net, number, plan, times};
+    spread t;
+    TRY(time_as_graph(one_layer, &r, net->stream, SELECT_RUNS, &t, error));
+    *us = t.median_ms * 1e3 / times;
     return STATUS_OK;
 }
 
@@ -397,8 +422,10 @@ enum status network_time(network *net, int runs, net_times *times, error_text *e
 {
     TRY(time_as_graph(whole_net, net, net->stream, runs, &times->whole, error));
     for (int i = 0; i < NUM_LAYERS; i++) {
+        double once_us;
         progress_show(i, NUM_LAYERS, net->v.name);
-        TRY(time_layer(net, i, NULL, SELECT_RUNS, &times->layer_us[i], error));
+        TRY(time_once(net, i, NULL, &once_us, error));
+        TRY(time_layer(net, i, NULL, once_us, &times->layer_us[i], error));
     }
     progress_clear();
     return STATUS_OK;
@@ -408,7 +435,7 @@ static cudaError_t nothing_often(void *arg, cudaStream_t stream)
 {
     (void)arg;
     cudaError_t error = cudaSuccess;
-    for (int i = 0; i < REPEATS && error == cudaSuccess; i++)
+    for (int i = 0; i < MOST_REPEATS && error == cudaSuccess; i++)
         error = nothing_run(stream);
     return error;
 }
@@ -418,29 +445,41 @@ enum status launch_floor(double *us, error_text *error)
     cudaStream_t stream;
     spread t = {NAN, NAN};
     TRY_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    const enum status status = time_as_graph(nothing_often, NULL, stream, REPEATS, &t, error);
+    const enum status status = time_as_graph(nothing_often, NULL, stream, MOST_REPEATS, &t, error);
     cudaStreamDestroy(stream);
-    *us = t.median_ms * 1e3 / REPEATS;
+    *us = t.median_ms * 1e3 / MOST_REPEATS;
     return status;
 }
 
 /* ---- the oracle of selection ------------------------------------------------------------------- */
 
+/* Whether a plan takes the layer, and may be as fast as `best` microseconds. One run tells: four times that, and what
+ * launches of several kernels may take, is too much. The slowest kernels take a thousand times the fastest one's time. */
+static bool may_win(network *net, int number, sparse_plan *plan, double best, double *once_us)
+{
+    const double launches_us = 100;
+    error_text why;
+    return cudaDeviceSynchronize() == cudaSuccess &&
+           time_once(net, number, plan, once_us, &why) == STATUS_OK &&
+           *once_us < 4 * best + launches_us;
+}
+
 /* A kernel that cannot take the layer, or fails, is passed over. */
 static enum status select_for(network *net, int number, error_text *error)
 {
     device_layer *d = &net->layers[number];
-    double best, us;
+    double best, us, once_us;
     const char *name;
     int at = 0;
-    TRY(time_layer(net, number, NULL, SELECT_RUNS, &best, error));
+    TRY(time_once(net, number, NULL, &once_us, error));
+    TRY(time_layer(net, number, NULL, once_us, &best, error));
     while ((name = next_kernel(net, &at))) {
         sparse_plan *plan;
         error_text why;
         progress_within(name, 0);
         if (make_plan(net, number, name, &plan) != SPARSE_OK) continue;
-        if (cudaDeviceSynchronize() == cudaSuccess &&
-            time_layer(net, number, plan, SELECT_RUNS, &us, &why) == STATUS_OK && us < best) {
+        if (may_win(net, number, plan, best, &once_us) &&
+            time_layer(net, number, plan, once_us, &us, &why) == STATUS_OK && us < best) {
             sparse_plan *const kept = d->plan;
             d->plan = plan;
             plan = kept;
