@@ -12,7 +12,6 @@
  */
 #include "device/cuda_try.h"
 #include "device/dense_rows.cuh"
-#include "device/dynamic_shared.cuh"
 #include "device/facts.h"
 #include "device/mma.cuh"
 #include "device/mma_sparse.cuh"
@@ -26,23 +25,23 @@
 #include <stdlib.h>
 
 constexpr int FRAGMENTS = 2;
+constexpr int AHEAD =
+    4; /* groups whose words of A a lane holds: memory answers after a microsecond */
+constexpr int SPAN = 2; /* groups whose rows of B come to shared memory at a time */
+constexpr int STAGES = AHEAD / SPAN;
 
 enum { TUNE_SPLIT };
 
-/* A block's copy of one group of A, and of the rows of B that it multiplies. */
-template <int TILE_N, class H> struct stage {
-    uint4 values[STRIPS][FRAGMENTS][WARP_SIZE];
-    uint32_t metadata[STRIPS][WARP_SIZE];
-    H X[GROUP_SIDE][dense_pitch(TILE_N)];
+/* A lane's words of a strip of a group: of two fragments, and their metadata. No other lane wants them. */
+struct strip {
+    uint4 values[FRAGMENTS];
+    uint32_t metadata;
 };
 
-/* Counts a block's stages: a group is multiplied while the others are copied. Memory answers after about a microsecond, in
- * which a multiprocessor of an H200 can take 33 KB. So a block has as many stages as 48 KB hold: four blocks, with three quarters
- * of that room on its way, are more than enough, and two of them still fit into 100 KB. */
-constexpr int ROOM = 48 << 10, MOST_STAGES = 7;
-template <int TILE_N, class H> constexpr int FIT = ROOM / (int)sizeof(stage<TILE_N, H>);
-template <int TILE_N, class H>
-constexpr int STAGES = FIT<TILE_N, H> < MOST_STAGES ? FIT<TILE_N, H> : MOST_STAGES;
+/* The rows of B that SPAN groups multiply. */
+template <int TILE_N, class H> struct stage {
+    alignas(16) H X[SPAN][GROUP_SIDE][dense_pitch(TILE_N)];
+};
 
 template <class H> struct product {
     two_four A;
@@ -51,35 +50,47 @@ template <class H> struct product {
     split_sums sums;
 };
 
-/* Starts copying a group of A: 4096 bytes of values and 512 of metadata. */
-template <int TILE_N, class H>
-static __device__ void copy_group(const two_four &A, size_t group, stage<TILE_N, H> &to)
-{
-    constexpr int PIECE = 16, PIECES = sizeof to.values / PIECE, WORDS = PIECE / 4;
-    const unsigned t = threadIdx.x;
-    const uint4 *const values = reinterpret_cast<const uint4 *>(A.values) + group * PIECES;
-    const uint32_t *const metadata = A.metadata + group * GROUP_METADATA;
-    for (unsigned i = t; i < PIECES; i += BLOCK)
-        async_copy<PIECE>(&to.values[0][0][0] + i, &values[i]);
-    if (t < GROUP_METADATA / WORDS)
-        async_copy<PIECE>(&to.metadata[t * WORDS / WARP_SIZE][t * WORDS % WARP_SIZE],
-                          &metadata[t * WORDS]);
-}
+/* Where this lane's words of the warp's strip lie, from some group on. Groups of a row follow each other. */
+struct strip_source {
+    const uint4 *values;
+    const uint32_t *metadata;
 
-/* Adds fragment F of the warp's strip, columns 32 F to 32 F + 31 of the group, times X to sum. */
+    __device__ strip_source(const two_four &A, size_t group)
+    {
+        const size_t number = group * STRIPS + warp_id();
+        values = reinterpret_cast<const uint4 *>(A.values) + number * (FRAGMENTS * WARP_SIZE) +
+                 lane_id();
+        metadata = A.metadata + number * STRIP_METADATA + lane_id();
+    }
+    /* Loads the words of a group, `groups` behind the first. Each is read once. */
+    __device__ __forceinline__ void load(int groups, strip &to) const
+    {
+#pragma unroll
+        for (int f = 0; f < FRAGMENTS; f++)
+            to.values[f] = __ldcs(&values[(groups * STRIPS * FRAGMENTS + f) * WARP_SIZE]);
+        to.metadata = __ldcs(&metadata[groups * GROUP_METADATA]);
+    }
+    __device__ __forceinline__ void advance(int groups)
+    {
+        values += groups * STRIPS * FRAGMENTS * WARP_SIZE;
+        metadata += groups * GROUP_METADATA;
+    }
+};
+
+/* Adds fragment F of a strip, columns 32 F to 32 F + 31 of its group, times X to sum. */
 template <int F, int TILE_N, class H>
-static __device__ void multiply(const stage<TILE_N, H> &group, float (&sum)[TILE_N / 8][4])
+static __device__ __forceinline__ void multiply(const strip &stored,
+                                                const H (&X)[GROUP_SIDE][dense_pitch(TILE_N)],
+                                                float (&sum)[TILE_N / 8][4])
 {
-    const int strip = warp_id(), lane = lane_id();
-    /* BEGIN STUDENT: one load brings the fragment; whose metadata say where its elements are? */
-    const uint4 stored = group.values[strip][F][lane];
-    const uint32_t a[4] = {stored.x, stored.y, stored.z, stored.w};
-    const uint32_t metadata = group.metadata[strip][lane];
+    /* BEGIN STUDENT: the fragment is here; whose metadata say where its elements are? */
+    const uint32_t a[4] = {stored.values[F].x, stored.values[F].y, stored.values[F].z,
+                           stored.values[F].w};
 #pragma unroll
     for (int n = 0; n < TILE_N / 8; n++) {
         uint32_t b[4];
-        ldmatrix_x4_trans(b, &group.X[32 * F + lane][8 * n]);
-        mma_sp_m16n8k32<H, F>(sum[n], a, b, metadata);
+        ldmatrix_x4_trans(b, &X[32 * F + lane_id()][8 * n]);
+        mma_sp_m16n8k32<H, F>(sum[n], a, b, stored.metadata);
     }
     /* END STUDENT */
 }
@@ -89,30 +100,46 @@ template <int TILE_N, class H>
 static __global__ void __launch_bounds__(BLOCK)
     spmm_two_four_kernel(const __grid_constant__ product<H> p)
 {
-    extern __shared__ uint4 shared[];
+    __shared__ stage<TILE_N, H> ring[STAGES];
     const int across = p.A.across, split = blockIdx.y, column = blockIdx.z * TILE_N;
     const int first = (int)((int64_t)across * split / p.sums.splits);
-    const int end = (int)((int64_t)across * (split + 1) / p.sums.splits);
-    constexpr int DEPTH = STAGES<TILE_N, H>;
-    stage<TILE_N, H> *const ring = reinterpret_cast<stage<TILE_N, H> *>(shared);
+    const int groups = (int)((int64_t)across * (split + 1) / p.sums.splits) - first;
+    strip_source next(p.A, (size_t)blockIdx.x * across + first);
     float sum[TILE_N / 8][4] = {};
-    auto start_copying = [&](int k) {
-        if (k < end) {
-            stage<TILE_N, H> &to = ring[k % DEPTH];
-            copy_group(p.A, (size_t)blockIdx.x * across + k, to);
-            copy_dense_rows<BLOCK, TILE_N>(p.B, (size_t)k * GROUP_SIDE, p.B.used[k], column, to.X);
+    auto start_copying =
+        [&](int k, int stage) { /* B's rows of groups k to k + SPAN - 1 */
+                                uint64_t used[SPAN];
+                                for (int i = 0; i < SPAN; i++)
+                                    used[i] = k + i < groups ? p.B.used[first + k + i] : 0;
+                                for (int i = 0; i < SPAN; i++)
+                                    if (k + i < groups)
+                                        copy_dense_rows<BLOCK, TILE_N>(
+                                            p.B, (size_t)(first + k + i) * GROUP_SIDE, used[i],
+                                            column, ring[stage].X[i]);
+                                async_commit();
+        };
+    strip stored[AHEAD];
+#pragma unroll
+    for (int u = 0; u < AHEAD; u++)
+        if (u < groups) next.load(u, stored[u]);
+    start_copying(0, 0);
+    /* BEGIN STUDENT: keep AHEAD groups of A in registers, and SPAN groups of B on their way */
+    for (int k = 0; k < groups; k += AHEAD) {
+        next.advance(AHEAD);
+#pragma unroll
+        for (int u = 0; u < AHEAD; u++) {
+            const int stage = u / SPAN;
+            if (u % SPAN == 0) {
+                async_wait<0>();
+                __syncthreads(); /* this stage is here, and nobody reads the other any more */
+                start_copying(k + u + SPAN, (stage + 1) % STAGES);
+            }
+            if (k + u >= groups) break;
+            multiply<0, TILE_N>(stored[u], ring[stage].X[u % SPAN], sum);
+            multiply<1, TILE_N>(stored[u], ring[stage].X[u % SPAN], sum);
+            /* Asks for the group whose turn comes with these registers again. */
+            if (k + u + AHEAD < groups) next.load(u, stored[u]);
         }
-        async_commit(); /* of nothing, too, so that a wait counts groups */
-    };
-    /* BEGIN STUDENT: keep DEPTH - 1 groups on their way while one is multiplied */
-    for (int k = first; k < first + DEPTH - 1; k++)
-        start_copying(k);
-    for (int k = first; k < end; k++) {
-        async_wait<DEPTH - 2>();
-        __syncthreads(); /* group k is here, and nobody reads the one before it any more */
-        start_copying(k + DEPTH - 1);
-        multiply<0>(ring[k % DEPTH], sum);
-        multiply<1>(ring[k % DEPTH], sum);
     }
     /* END STUDENT */
     const int lane = lane_id(), row = blockIdx.x * GROUP_SIDE + warp_id() * MMA_SIDE + lane / 4;
@@ -128,10 +155,8 @@ struct two_four_state {
 
 template <int TILE_N, class H> static cudaError_t launch(const product<H> &p, cudaStream_t stream)
 {
-    const int slices = slices_of(p.B.N), bytes = STAGES<TILE_N, H> * sizeof(stage<TILE_N, H>);
-    CUDA_TRY((allow_shared<spmm_two_four_kernel<TILE_N, H>>(bytes)));
-    const dim3 grid(p.A.down, p.sums.splits, slices);
-    spmm_two_four_kernel<TILE_N, H><<<grid, BLOCK, bytes, stream>>>(p);
+    const dim3 grid(p.A.down, p.sums.splits, slices_of(p.B.N));
+    spmm_two_four_kernel<TILE_N, H><<<grid, BLOCK, 0, stream>>>(p);
     CUDA_TRY(cudaGetLastError());
     return p.sums.d_sum ? add_rest<TILE_N>(p.sums, p.A, p.B, p.C, stream) : cudaSuccess;
 }
