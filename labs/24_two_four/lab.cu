@@ -118,7 +118,7 @@ static __global__ void __launch_bounds__(BLOCK)
                                             column, ring[stage].X[i]);
                                 async_commit();
         };
-    strip stored[AHEAD];
+    strip stored[AHEAD] = {};
 #pragma unroll
     for (int u = 0; u < AHEAD; u++)
         if (u < groups) next.load(u, stored[u]);
@@ -152,6 +152,26 @@ struct two_four_state {
     uint64_t *d_used;
     split_sums sums; /* d_sum is NULL until a matrix needs it */
 };
+
+template <int LANES, int V, class H>
+static cudaError_t launch_rest(const split_sums &from, const two_four &A, const dense_rows<H> &B,
+                               const dense_result<H> &out, cudaStream_t stream)
+{
+    const dim3 grid((out.rows - 1) / STRIPS + 1, (out.N - 1) / (LANES * V) + 1);
+    add_rest_kernel<LANES, V, H><<<grid, BLOCK, 0, stream>>>(from, A, B, out);
+    return cudaGetLastError();
+}
+
+/* Makes C of the splits and the rest, for tiles of TILE_N columns. */
+template <int TILE_N, class H>
+static cudaError_t add_rest(const split_sums &from, const two_four &A, const dense_rows<H> &B,
+                            const dense_result<H> &out, cudaStream_t stream)
+{
+    constexpr int WIDE = 8; /* columns in 16 bytes */
+    if (out.N % WIDE == 0) return launch_rest<TILE_N / WIDE, WIDE>(from, A, B, out, stream);
+    constexpr int LANES = TILE_N < WARP_SIZE ? TILE_N : WARP_SIZE;
+    return launch_rest<LANES, 1>(from, A, B, out, stream);
+}
 
 template <int TILE_N, class H> static cudaError_t launch(const product<H> &p, cudaStream_t stream)
 {

@@ -82,28 +82,4 @@ static __global__ void __launch_bounds__(BLOCK)
     store_vector(&out.C[(size_t)row * out.N + column], rounded);
 }
 
-template <int LANES, int V, class H>
-static cudaError_t launch_rest(const split_sums &from, const two_four &A, const dense_rows<H> &B,
-                               const dense_result<H> &out, cudaStream_t stream)
-{
-    const dim3 grid((out.rows - 1) / STRIPS + 1, (out.N - 1) / (LANES * V) + 1);
-#ifdef __CUDACC__
-    add_rest_kernel<LANES, V, H><<<grid, BLOCK, 0, stream>>>(from, A, B, out);
-#else /* headers are not translated for the CPU backend */
-    SIMT_KERNEL(add_rest_kernel<LANES, V, H>)(grid, BLOCK, 0, stream)(from, A, B, out);
-#endif
-    return cudaGetLastError();
-}
-
-/* Makes C of the splits and the rest, for tiles of TILE_N columns. */
-template <int TILE_N, class H>
-static cudaError_t add_rest(const split_sums &from, const two_four &A, const dense_rows<H> &B,
-                            const dense_result<H> &out, cudaStream_t stream)
-{
-    constexpr int WIDE = 8; /* columns in 16 bytes */
-    if (out.N % WIDE == 0) return launch_rest<TILE_N / WIDE, WIDE>(from, A, B, out, stream);
-    constexpr int LANES = TILE_N < WARP_SIZE ? TILE_N : WARP_SIZE;
-    return launch_rest<LANES, 1>(from, A, B, out, stream);
-}
-
 #endif
