@@ -194,13 +194,16 @@ static size_t format_bytes(const spmm_plan *plan)
 /* ---- the contenders --------------------------------------------------------------------------- */
 
 /* The longest item: a warp of each SM's 32 has work then, once at least where there is enough. Wide slices where C has
- * them, 256 bytes of each row of B; half of that where L2 holds half of B's slice, but not all of it. */
+ * them, 256 bytes of each row of B; half of that where L2 holds half of B's slice, but not all of it. Long rows want the
+ * same rows of B from window to window, and L1 has them: copies to shared memory would pass it by (LOG.md). */
 static void choose(const row_stats *stats, int N, int *tuning)
 {
     const int64_t runs = stats->nnz / RUN / (std::max(device_facts_get()->sms, 1) * 32);
     const int64_t band_bytes = stats->cols * BAND * (int64_t)sizeof(float),
                   l2_bytes = device_facts_get()->l2_bytes;
     const bool half_fits = band_bytes <= l2_bytes && 2 * band_bytes > l2_bytes;
+    const double long_row = 128;
+    tuning[TUNE_STAGED] = stats->mean < long_row;
     tuning[TUNE_WIDTH] = N > BAND && !half_fits ? 2 * BAND : BAND;
     tuning[TUNE_LONGEST] = 32;
     while (tuning[TUNE_LONGEST] < 256 && tuning[TUNE_LONGEST] < runs)
