@@ -141,13 +141,13 @@ static int64_t count_segments(const bsmm_plan *plan, int longest)
 }
 
 /* The most pairs of an even segment. Four thread blocks fit on a multiprocessor. So segments are
- * best as short as four shares of all work for each, while all still have a place at once. If they
- * have none with a little more than three shares either, there are three, and the fourth place is for
- * whoever has the shorter ones. A warp gets four steps at least. */
+ * best as short as four shares of all work for each, while all still have a place at once. Up to a
+ * little more than three shares are tried. If some have no place then either, there are three shares: the
+ * fourth place is for whoever has the shorter ones. A warp gets four steps at least. */
 static int longest_segment(const bsmm_plan *plan, const lut_state *s)
 {
     const int64_t sms = std::max(device_facts_get()->sms, 1);
-    const int64_t blocks = plan->layout->blocks, work = blocks * s->slices;
+    const int64_t blocks = std::max(plan->layout->blocks, 1), work = blocks * s->slices;
     const int three = (int)std::min((work + 3 * sms - 1) / (3 * sms), blocks);
     int longest = (int)std::min((work + 4 * sms - 1) / (4 * sms), blocks);
     const int most = (int64_t)bsmm_outs(plan) * s->slices > 4 * sms
