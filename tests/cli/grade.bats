@@ -204,6 +204,16 @@ unreadable() {
     [ "$(grep -cE '^ *[0-9.]+/[0-9]+ +[a-z]+ ' "$BATS_TEST_TMPDIR/said")" -eq 6 ]
 }
 
+@test "grade: no lab's solution is refused for how its sources look" {
+    local rubric lab
+    for rubric in labs/*/grade.tsv; do
+        lab=${rubric%/grade.tsv}
+        run scripts/grade-stage "$lab" "$lab" "$BATS_TEST_TMPDIR" "$(id -u)"
+        [ "$status" -eq 0 ] || { echo "$lab: $output"; false; }
+        rm -r "$BATS_TEST_TMPDIR/tree"
+    done
+}
+
 @test "grade: no lab's solution is refused for what it asks the linker for" {
     local lab kinds source objects=$BATS_TEST_TMPDIR/tree/build/simt texts=()
     for source in labs/*/*.cu; do
