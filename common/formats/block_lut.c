@@ -8,6 +8,9 @@
  *   whole = max(ceil(most / 4), 2 * fewest)         least = max(ceil(whole / 4), 4)
  *
  * Evenly, a list of n pairs becomes k = ceil(n / longest) segments; segment i begins at pair floor(n i / k).
+ *
+ * In pieces, pair i of output o stands at place ptr[o] + o + i of all pairs and outputs, T together. Piece k of P begins at
+ * place ceil(T k / P).
  */
 #include "formats/block_lut.h"
 
@@ -24,6 +27,7 @@ typedef struct lists {
     const int *input;       /* of each block */
     int whole, least;       /* INT_MAX: no list is cut */
     int longest;            /* of even segments; 0: as `whole` and `least` say */
+    int pieces;             /* wanted; 0: a segment is one */
     int *order;             /* the outputs, in the order of the table */
 } lists;
 
@@ -47,9 +51,32 @@ static void choose_cuts(lists *l, int outs, const int *ptr)
     l->least = round_up(l->whole, 4) > 4 ? round_up(l->whole, 4) : 4;
 }
 
-/* The end of the segment that begins at pair `from` of a list of n. */
-static int segment_end(const lists *l, int from, int n)
+/* The piece that has this place, and the first place of a piece. */
+static int64_t piece_at(const lists *l, int64_t place)
 {
+    return place * l->pieces / (l->ptr[l->outs] + l->outs);
+}
+static int64_t begin_of_piece(const lists *l, int64_t piece)
+{
+    return ((l->ptr[l->outs] + (int64_t)l->outs) * piece + l->pieces - 1) / l->pieces;
+}
+
+/* The end of the segment of a piece that begins at pair `from` of an output's list of n. A cut that would leave one pair on
+ * either side is left out. */
+static int end_in_piece(const lists *l, int out, int from, int n)
+{
+    const int64_t zero = (int64_t)l->ptr[out] + out;
+    int64_t piece = piece_at(l, zero + from), end;
+    do {
+        end = begin_of_piece(l, ++piece) - zero;
+    } while (end < from + 2 && end < n);
+    return end < n - 1 ? (int)end : n;
+}
+
+/* The end of the segment that begins at pair `from` of an output's list of n. */
+static int segment_end(const lists *l, int out, int from, int n)
+{
+    if (l->pieces > 0) return end_in_piece(l, out, from, n);
     if (l->longest > 0 && n > 0) {
         const int64_t k = round_up(n, l->longest), i = ((int64_t)from * k + n - 1) / n;
         return (int)(n * (i + 1) / k);
@@ -61,7 +88,7 @@ static int segments_of(const lists *l, int out)
 {
     const int n = l->ptr[out + 1] - l->ptr[out];
     int segments = n == 0;
-    for (int from = 0; from < n; from = segment_end(l, from, n))
+    for (int from = 0; from < n; from = segment_end(l, out, from, n))
         segments++;
     return segments;
 }
@@ -82,7 +109,7 @@ static void write_output(const lists *l, int out, int share, int *next, int *pai
 {
     const int n = l->ptr[out + 1] - l->ptr[out], *block = l->block + l->ptr[out];
     for (int from = 0, end; from < n || n == 0; from = end) {
-        end = segment_end(l, from, n);
+        end = segment_end(l, out, from, n);
         int *header = t->host + BLOCK_LUT_HEADER * (*next)++;
         header[0] = *pair;
         header[1] = end - from;
@@ -103,7 +130,7 @@ static void write_table(const lists *l, block_lut *t)
     for (int i = 0; i < l->outs; i++) {
         const int o = l->order[i], segments = segments_of(l, o);
         const bool is_shared = segments > 1, is_empty = l->ptr[o + 1] == l->ptr[o];
-        if (is_empty) continue;
+        if (is_empty && l->pieces == 0) continue; /* at the end */
         if (is_shared) {
             t->first_segment[share] = next;
             t->part_start[share + 1] = t->part_start[share] + segments;
@@ -111,8 +138,25 @@ static void write_table(const lists *l, block_lut *t)
         }
         write_output(l, o, is_shared ? share : 0, &next, &pair, t);
     }
-    for (int o = 0; o < l->outs; o++)
+    for (int o = 0; l->pieces == 0 && o < l->outs; o++)
         if (l->ptr[o + 1] == l->ptr[o]) write_output(l, o, 0, &next, &pair, t);
+}
+
+/* Notes where pieces begin: a segment is of the piece that has its middle. */
+static void write_pieces(const lists *l, block_lut *t)
+{
+    int64_t last = -1, before = 0;
+    int out = -1;
+    for (int s = 0; s < t->segments; s++) {
+        const int *header = t->host + BLOCK_LUT_HEADER * s;
+        if (header[2] != out) before = 0;
+        out = header[2];
+        const int64_t piece = piece_at(l, l->ptr[out] + out + before + header[1] / 2);
+        if (piece != last) t->first_of_piece[t->pieces++] = s;
+        last = piece;
+        before += header[1];
+    }
+    t->first_of_piece[t->pieces] = t->segments;
 }
 
 /* An output and the pairs of its longest segment. */
@@ -160,11 +204,17 @@ static cudaError_t fill(const lists *l, block_lut *t)
     write_table(l, t);
     CUDA_TRY(publish(t->host, t->ints, &t->device));
     CUDA_TRY(publish(t->part_start, t->shares + 1, &t->d_part_start));
-    return publish(t->first_segment, t->shares + 1, &t->d_first_segment);
+    CUDA_TRY(publish(t->first_segment, t->shares + 1, &t->d_first_segment));
+    t->pieces = l->pieces > 0 ? 0 : t->segments;
+    if (l->pieces == 0) return cudaSuccess;
+    t->first_of_piece = calloc((size_t)t->segments + 1, sizeof *t->first_of_piece);
+    if (!t->first_of_piece) return cudaErrorMemoryAllocation;
+    write_pieces(l, t);
+    return publish(t->first_of_piece, t->pieces + 1, &t->d_first_of_piece);
 }
 
 cudaError_t block_lut_build(const block_layout *layout, bool rows, enum block_lut_rule rule,
-                            int longest, block_lut **lut)
+                            int limit, block_lut **lut)
 {
     lists l = {.outs = rows ? layout->rows : layout->cols,
                .ptr = rows ? layout->row_ptr : layout->col_ptr,
@@ -173,7 +223,8 @@ cudaError_t block_lut_build(const block_layout *layout, bool rows, enum block_lu
                .whole = INT_MAX,
                .least = INT_MAX};
     *lut = NULL;
-    if (rule == BLOCK_LUT_EVEN) l.longest = longest;
+    if (rule == BLOCK_LUT_EVEN) l.longest = limit;
+    if (rule == BLOCK_LUT_PIECES) l.pieces = limit;
     if (rule == BLOCK_LUT_OWN) choose_cuts(&l, l.outs, l.ptr);
     if (rule == BLOCK_LUT_COLUMNS) choose_cuts(&l, layout->cols, layout->col_ptr);
     block_lut *t = calloc(1, sizeof *t);
@@ -190,7 +241,8 @@ cudaError_t block_lut_build(const block_layout *layout, bool rows, enum block_lu
 
 size_t block_lut_bytes(const block_lut *lut)
 {
-    return ((size_t)lut->ints + 2 * ((size_t)lut->shares + 1)) * sizeof(int);
+    const size_t of_pieces = lut->first_of_piece ? (size_t)lut->pieces + 1 : 0;
+    return ((size_t)lut->ints + 2 * ((size_t)lut->shares + 1) + of_pieces) * sizeof(int);
 }
 
 void block_lut_free(block_lut *lut)
@@ -199,8 +251,10 @@ void block_lut_free(block_lut *lut)
     free(lut->host);
     free(lut->part_start);
     free(lut->first_segment);
+    free(lut->first_of_piece);
     cudaFree(lut->device);
     cudaFree(lut->d_part_start);
     cudaFree(lut->d_first_segment);
+    cudaFree(lut->d_first_of_piece);
     free(lut);
 }

@@ -31,8 +31,18 @@ enum { BLOCK_LUT_HEADER = 4 }; /* ints */
 /* Where lists are cut. Evenly, into as few segments as have at most `longest` pairs; these differ by one at most, and
  * outputs with longer segments come first: thread blocks start in this order, and short ones fill the gaps. Or by the
  * published rule, on the lengths of the pass's own outputs, or of the columns in both passes. The published layouts are
- * symmetric, so it makes no difference there. Or nowhere. */
-enum block_lut_rule { BLOCK_LUT_EVEN, BLOCK_LUT_OWN, BLOCK_LUT_COLUMNS, BLOCK_LUT_UNCUT };
+ * symmetric, so it makes no difference there. Or nowhere.
+ *
+ * Or into pieces: the lists of all outputs, one behind the other, are cut into `pieces` parts of like cost, whatever outputs these
+ * have. A thread block then takes a piece, which may have several segments. A pair costs 1, and so does an output. Nobody begins
+ * or ends a list for one pair alone. */
+enum block_lut_rule {
+    BLOCK_LUT_EVEN,
+    BLOCK_LUT_OWN,
+    BLOCK_LUT_COLUMNS,
+    BLOCK_LUT_PIECES,
+    BLOCK_LUT_UNCUT
+};
 
 typedef struct block_lut {
     int segments;
@@ -45,12 +55,16 @@ typedef struct block_lut {
      * Segments of a share follow each other in the table, so that number minus first_segment[share - 1] is the part. */
     int *part_start, *first_segment; /* on the host */
     int *d_part_start, *d_first_segment;
+    /* BLOCK_LUT_PIECES: the first segment of each piece, pieces + 1 of them. By the other rules a segment is a piece, and both
+     * arrays are NULL. */
+    int pieces;
+    int *first_of_piece, *d_first_of_piece;
 } block_lut;
 
-/* Makes the table of the layout's columns (fprop), or rows (`rows`, bprop), by that rule. longest: at least 1, for
- * BLOCK_LUT_EVEN alone. The caller frees *lut. On error *lut is NULL and nothing is left allocated. */
+/* Makes the table of the layout's columns (fprop), or rows (`rows`, bprop), by that rule. limit: at least 1; BLOCK_LUT_EVEN's
+ * `longest`, or the pieces wanted by BLOCK_LUT_PIECES, of which there may be fewer. The caller frees *lut. On error *lut is NULL and nothing is left allocated. */
 cudaError_t block_lut_build(const block_layout *layout, bool rows, enum block_lut_rule rule,
-                            int longest, block_lut **lut);
+                            int limit, block_lut **lut);
 
 /* Bytes of the table on the device. */
 size_t block_lut_bytes(const block_lut *lut);

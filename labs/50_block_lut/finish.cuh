@@ -46,14 +46,15 @@ struct product_of {
     float *out;
     int N, how;
     const int *part_start, *first_segment; /* of each share: block_lut.h */
+    const int *first_of_piece;             /* NULL: each segment is a piece */
     float *parts;
     unsigned *arrived; /* of each share and slice, as are ... */
     int *lock, *count; /* ... these */
 };
 
-/* Stores a slice's sums to its place in the output; share: see block_lut.h. */
+/* Stores a slice's sums of a segment to its place in the output; share: see block_lut.h. */
 template <class S>
-__device__ __forceinline__ void finish(const product_of &a, int output, int share,
+__device__ __forceinline__ void finish(const product_of &a, int segment, int output, int share,
                                        float (&sum)[S::QUADS][4])
 {
     float *const out = a.out + ((size_t)output * S::B + S::first_feature()) * a.N;
@@ -61,7 +62,7 @@ __device__ __forceinline__ void finish(const product_of &a, int output, int shar
     const bool locked = share > 0 && a.how == SUM_LOCKS;
     if (share > 0 && a.how == SUM_PARTS) {
         const int first = a.part_start[share - 1], end = a.part_start[share];
-        const int own = first + blockIdx.x - a.first_segment[share - 1];
+        const int own = first + segment - a.first_segment[share - 1];
         unsigned *const arrived = a.arrived + (share - 1) * gridDim.y + blockIdx.y;
         const auto number = [](int part) { return (size_t)part * gridDim.y + blockIdx.y; };
         if (!add_parts<THREADS>(a.parts, arrived, own, first, end, number, sum)) return;

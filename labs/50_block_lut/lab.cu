@@ -59,13 +59,12 @@ template <class S> struct block_memory {
     int listed;
 };
 
-/* A thread block, a segment and a slice of its output. Warps take steps in turn and meet at the lists and the end alone. */
+/* Makes a segment's part of a slice of its output. Warps take steps in turn and meet at the lists and the end alone. */
 template <class S>
-static __global__ void __launch_bounds__(THREADS, 4) bsmm_block_lut_kernel(const product_of a)
+static __device__ __forceinline__ void make_segment(const product_of &a, int number,
+                                                    block_memory<S> &m)
 {
-    extern __shared__ float4 shared[];
-    block_memory<S> &m = *reinterpret_cast<block_memory<S> *>(shared);
-    const int4 segment = ((const int4 *)a.lut)[blockIdx.x]; /* first pair, pairs, output, share */
+    const int4 segment = ((const int4 *)a.lut)[number]; /* first pair, pairs, output, share */
     const int2 *pair = (const int2 *)a.lut + segment.x;
     lane_sums<S> own = {};
     for (int first = 0; first < segment.y; first += LISTED) {
@@ -76,7 +75,21 @@ static __global__ void __launch_bounds__(THREADS, 4) bsmm_block_lut_kernel(const
     }
     float sum[S::QUADS][4] = {};
     add_warps(m.warp, own, sum);
-    finish<S>(a, segment.z, segment.w, sum);
+    finish<S>(a, number, segment.z, segment.w, sum);
+}
+
+/* A thread block, a piece and a slice of its outputs. */
+template <class S>
+static __global__ void __launch_bounds__(THREADS, 4) bsmm_block_lut_kernel(const product_of a)
+{
+    extern __shared__ float4 shared[];
+    block_memory<S> &m = *reinterpret_cast<block_memory<S> *>(shared);
+    const int first = a.first_of_piece ? a.first_of_piece[blockIdx.x] : blockIdx.x;
+    const int end = a.first_of_piece ? a.first_of_piece[blockIdx.x + 1] : first + 1;
+    for (int segment = first; segment < end; segment++) {
+        if (segment > first) __syncthreads(); /* all have read the sums of the one before */
+        make_segment(a, segment, m);
+    }
 }
 
 /* ---- plans ------------------------------------------------------------------------------------ */
@@ -159,6 +172,20 @@ static int longest_segment(const bsmm_plan *plan, const lut_state *s)
     return std::max(longest, 4 * WARPS * STEP / plan->block);
 }
 
+/* The pieces of a slice: as many as have a place at once, of four on a multiprocessor. Many slices have more rounds than one,
+ * eight at least, so that the last one's gaps count little. A warp gets four steps at least. */
+static int count_pieces(const bsmm_plan *plan, const lut_state *s)
+{
+    const int ROUNDS = 8;
+    const int64_t places = 4 * (int64_t)std::max(device_facts_get()->sms, 1);
+    const int64_t most =
+        (plan->layout->blocks + bsmm_outs(plan)) * (int64_t)plan->block / (4 * WARPS * STEP);
+    const int64_t wanted = s->slices * ROUNDS <= places
+                               ? places / s->slices
+                               : (places * ROUNDS + s->slices - 1) / s->slices;
+    return (int)std::max<int64_t>(std::min(wanted, most), 1);
+}
+
 static cudaError_t fill(const bsmm_plan *plan, lut_state *s)
 {
     const int MOST_SLICES = 65535; /* of a grid's second dimension */
@@ -166,8 +193,8 @@ static cudaError_t fill(const bsmm_plan *plan, lut_state *s)
     const auto rule = (block_lut_rule)(sum == SUM_UNCUT ? BLOCK_LUT_UNCUT : cuts);
     CHOOSE[std::countr_zero((unsigned)plan->block / 8)][plan->transposed](plan->N, s);
     if (s->slices > MOST_SLICES) return cudaErrorNotSupported;
-    CUDA_TRY(
-        block_lut_build(plan->layout, plan->transposed, rule, longest_segment(plan, s), &s->lut));
+    const int limit = rule == BLOCK_LUT_PIECES ? count_pieces(plan, s) : longest_segment(plan, s);
+    CUDA_TRY(block_lut_build(plan->layout, plan->transposed, rule, limit, &s->lut));
     /* Shared memory of the kernel, and of as many thread blocks as a multiprocessor has room for. */
     const void *kernel = (const void *)s->kernel;
     CUDA_TRY(
@@ -202,6 +229,7 @@ static cudaError_t run(const bsmm_plan *plan, const bsmm_inputs *in, void *out, 
         .how = plan->tuning[TUNE_SUM],
         .part_start = s->lut->d_part_start,
         .first_segment = s->lut->d_first_segment,
+        .first_of_piece = s->lut->d_first_of_piece,
         .parts = s->parts.d_sums,
         .arrived = s->parts.d_arrived,
         .lock = s->d_locks,
@@ -213,7 +241,7 @@ static cudaError_t run(const bsmm_plan *plan, const bsmm_inputs *in, void *out, 
         CUDA_TRY(cudaMemsetAsync(
             out, 0, (size_t)bsmm_outs(plan) * plan->block * plan->N * sizeof(float), stream));
     const auto kernel = s->kernel;
-    kernel<<<dim3(s->lut->segments, s->slices), THREADS, s->shared_bytes, stream>>>(a);
+    kernel<<<dim3(s->lut->pieces, s->slices), THREADS, s->shared_bytes, stream>>>(a);
     return cudaGetLastError();
 }
 
@@ -234,7 +262,7 @@ static bool flushes_subnormals(const int *tuning)
 }
 
 static const char *const SUMS[] = {"parts", "locks", "atomics", "uncut", NULL};
-static const char *const CUTS[] = {"even", "own", "columns", NULL};
+static const char *const CUTS[] = {"even", "own", "columns", "pieces", NULL};
 
 static bsmm_contender block_lut_lab = {
     .base = {.lab = 50,
@@ -248,10 +276,11 @@ static bsmm_contender block_lut_lab = {
                            .initial = SUM_PARTS,
                            .names = SUMS},
                           {.name = "CUTS",
-                           .meaning = "where lists are cut: evenly, or by the published rule, "
-                                      "on the pass's own outputs or on columns",
-                           .values = {BLOCK_LUT_EVEN, BLOCK_LUT_OWN, BLOCK_LUT_COLUMNS},
-                           .num_values = 3,
+                           .meaning = "where lists are cut: evenly; by the published rule, on the "
+                                      "pass's own outputs or on columns; all lists as one",
+                           .values = {BLOCK_LUT_EVEN, BLOCK_LUT_OWN, BLOCK_LUT_COLUMNS,
+                                      BLOCK_LUT_PIECES},
+                           .num_values = 4,
                            .initial = BLOCK_LUT_EVEN,
                            .names = CUTS}}},
     .prepare = prepare,

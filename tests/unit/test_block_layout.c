@@ -253,7 +253,8 @@ static void assert_table(const block_layout *l, bool rows, const block_lut *t)
         assert_int_equal(head[0], next);
         next += head[1];
         of_out[head[2]]++;
-        assert_true(!empty || head[1] == 0); /* those without pairs come last */
+        assert_true(!empty || head[1] == 0 ||
+                    t->first_of_piece); /* those without pairs come last */
         empty = head[1] == 0;
         if (head[1] > longest) longest = head[1];
         for (int i = head[0]; i < head[0] + head[1]; i++) {
@@ -314,11 +315,38 @@ static void assert_even(const block_layout *l, bool rows, int longest)
     free(segments);
 }
 
+/* In pieces: no more than wanted, all segments in order, like cost, and no cut beside an output's first or last pair. */
+static void assert_pieces(const block_layout *l, bool rows, int wanted)
+{
+    const int outs = rows ? l->rows : l->cols, *ptr = rows ? l->row_ptr : l->col_ptr;
+    block_lut *t;
+    assert_int_equal(block_lut_build(l, rows, BLOCK_LUT_PIECES, wanted, &t), cudaSuccess);
+    assert_table(l, rows, t);
+    assert_true(t->pieces <= wanted);
+    assert_int_equal(t->first_of_piece[t->pieces], t->segments);
+    for (int p = 0, s = 0; p < t->pieces; p++) {
+        int pairs = 0;
+        assert_int_equal(t->first_of_piece[p], s);
+        assert_true(s < t->first_of_piece[p + 1]);
+        for (; s < t->first_of_piece[p + 1]; s++) {
+            const int *head = t->host + 4 * s;
+            pairs += head[1];
+            assert_true(head[1] > 1 || ptr[head[2] + 1] - ptr[head[2]] <= 1);
+        }
+        assert_true(pairs <= (l->blocks + outs) / wanted + 1 + 2);
+    }
+    block_lut_free(t);
+}
+
 static void assert_all_invariants(const block_layout *l)
 {
-    for (int rows = 0; rows < 2; rows++)
-        for (int rule = BLOCK_LUT_OWN; rule <= BLOCK_LUT_UNCUT; rule++)
+    for (int rows = 0; rows < 2; rows++) {
+        for (int rule = BLOCK_LUT_OWN; rule <= BLOCK_LUT_COLUMNS; rule++)
             assert_invariants(l, rows, (enum block_lut_rule)rule);
+        assert_invariants(l, rows, BLOCK_LUT_UNCUT);
+        for (int wanted = 1; wanted <= 600; wanted = 3 * wanted + 1)
+            assert_pieces(l, rows, wanted);
+    }
     for (int longest = 1; longest <= 64; longest = 2 * longest + 1) {
         assert_even(l, false, longest);
         assert_even(l, true, longest);
