@@ -40,10 +40,11 @@ static const int WIDTHS[] = {1, 2, 3, 7, 8, 31, 32, 33, 64, 100, 128, 130, 256};
 /* Vectors of 8 numbers and fewer fit the first, of 1 the second, of 2 and 1 the last; none is a multiple of
  * the tiles. */
 static const int SWEPT_WIDTHS[] = {136, 33, 66};
-/* The matrices with every row length at every alignment and with rows of thousands have more nonzeros than LARGE.
+/* The matrices with every row length at every alignment and with rows of thousands have more nonzeros than LARGE, those with
+ * huge rows more cells than LARGE_CELLS, which kernels on dense tiles multiply all.
  * They take as long as all the others. So they leave out what those have: a second width of a kind, widths that
  * only make more slices, and settings at other widths than one, a multiple of 8. */
-enum { LARGE = 50000, SWEPT_OF_LARGE = 40 };
+enum { LARGE = 50000, LARGE_CELLS = 70000, SWEPT_OF_LARGE = 40 };
 static const int WIDTHS_OF_LARGE[] = {1, 2, 7, 8, 33};
 /* Widths of the quick matrix, which tries the choice of each lab alone: one column, a vector and a half, whole vectors. */
 static const int QUICK_WIDTHS[] = {1, 33, 64};
@@ -302,8 +303,8 @@ static void test_shape(const shape *s, const device_info *device)
         return;
     }
     memset(failures, 0, sizeof failures);
-    const bool is_large = A.nnz > LARGE;
-    if (is_large && quick) {
+    const bool is_large = A.nnz > LARGE || (int64_t)A.rows * A.cols > LARGE_CELLS;
+    if (A.nnz > LARGE && quick) {
         tap_skip("too large for the quick matrix", "%s", s->name);
         csr_free(&A);
         return;
