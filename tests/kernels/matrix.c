@@ -41,8 +41,9 @@ static const int WIDTHS[] = {1, 2, 3, 7, 8, 31, 32, 33, 64, 100, 128, 130, 256};
  * the tiles. */
 static const int SWEPT_WIDTHS[] = {136, 33, 66};
 /* The matrices with every row length at every alignment and with rows of thousands have more nonzeros than LARGE. Those with
- * huge rows have more cells than LARGE_CELLS, and kernels on dense tiles multiply all of them. They take as long as all the others. So they leave out what those have: a second width of a kind, widths that
- * only make more slices, and settings at other widths than one, a multiple of 8. */
+ * huge rows have more cells than LARGE_CELLS, and kernels on dense tiles multiply all of them. They take as long as all the
+ * others. So they leave out what those have: a second width of a kind, widths that only make more slices, and settings at
+ * other widths than one, a multiple of 8. */
 enum { LARGE = 50000, LARGE_CELLS = 70000, SWEPT_OF_LARGE = 40 };
 static const int WIDTHS_OF_LARGE[] = {1, 2, 7, 8, 33};
 /* Widths of the quick matrix, which tries the choice of each lab alone: one column, a vector and a half, whole vectors. */
