@@ -25,9 +25,8 @@
 #include <stdlib.h>
 
 constexpr int FRAGMENTS = 2;
-constexpr int AHEAD =
-    4; /* groups whose words of A a lane holds: memory answers after a microsecond */
-constexpr int SPAN = 2; /* groups whose rows of B come to shared memory at a time */
+constexpr int AHEAD = 4; /* groups whose words of A a lane holds */
+constexpr int SPAN = 2;  /* groups whose rows of B come to shared memory at a time */
 constexpr int STAGES = AHEAD / SPAN;
 
 enum { TUNE_SPLIT };
@@ -106,18 +105,17 @@ static __global__ void __launch_bounds__(BLOCK)
     const int groups = (int)((int64_t)across * (split + 1) / p.sums.splits) - first;
     strip_source next(p.A, (size_t)blockIdx.x * across + first);
     float sum[TILE_N / 8][4] = {};
-    auto start_copying =
-        [&](int k, int stage) { /* B's rows of groups k to k + SPAN - 1 */
-                                uint64_t used[SPAN];
-                                for (int i = 0; i < SPAN; i++)
-                                    used[i] = k + i < groups ? p.B.used[first + k + i] : 0;
-                                for (int i = 0; i < SPAN; i++)
-                                    if (k + i < groups)
-                                        copy_dense_rows<BLOCK, TILE_N>(
-                                            p.B, (size_t)(first + k + i) * GROUP_SIDE, used[i],
-                                            column, ring[stage].X[i]);
-                                async_commit();
-        };
+    /* Starts copying B's rows of groups k to k + SPAN - 1. */
+    auto start_copying = [&](int k, int stage) {
+        uint64_t used[SPAN];
+        for (int i = 0; i < SPAN; i++)
+            used[i] = k + i < groups ? p.B.used[first + k + i] : 0;
+        for (int i = 0; i < SPAN; i++)
+            if (k + i < groups)
+                copy_dense_rows<BLOCK, TILE_N>(p.B, (size_t)(first + k + i) * GROUP_SIDE, used[i],
+                                               column, ring[stage].X[i]);
+        async_commit();
+    };
     strip stored[AHEAD] = {};
 #pragma unroll
     for (int u = 0; u < AHEAD; u++)
