@@ -10,6 +10,7 @@
 #include "training/try.h"
 
 #include <cublas_v2.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -391,26 +392,25 @@ static enum status launch_layer(void *arg, error_text *error)
     return STATUS_OK;
 }
 
-/* Times a layer once, after a run that loads its kernels; the launch counts, too. */
+/* Times a single run of a layer, the second of three, after one that loads its kernels. The launch counts, too. */
 static enum status time_once(network *net, int number, sparse_plan *plan, double *us,
                              error_text *error)
 {
     repeated r = {net, number, plan, 1};
     spread t;
-    TRY(time_work(launch_layer, &r, net->stream, 1, 1, &t, error));
+    TRY(time_work(launch_layer, &r, net->stream, 1, 3, &t, error));
     *us = t.median_ms * 1e3;
     return STATUS_OK;
 }
 
-/* Times a layer that takes about once_us. The graph repeats it until events can tell its time to a per cent: they are
- * half a microsecond apart. A long layer needs no repeats, and has none, or a slow kernel would take minutes. */
+/* Times a layer that takes once_us at most. Events are half a microsecond apart, so a graph repeats a short layer. A long one
+ * needs few repeats and has few, or a slow kernel would take minutes. */
 static enum status time_layer(network *net, int number, sparse_plan *plan, double once_us,
                               double *us, error_text *error)
 {
-    const double enough_us = 200;
-    const int times = once_us * MOST_REPEATS < enough_us ? MOST_REPEATS
-                      : once_us < enough_us              ? (int)(enough_us / once_us) + 1
-                                                         : 1;
+    const double enough_us = 400;
+    const double wanted = ceil(enough_us / once_us);
+    const int times = wanted > MOST_REPEATS ? MOST_REPEATS : (int)wanted;
     repeated r = {net, number, plan, times};
     spread t;
     TRY(time_as_graph(one_layer, &r, net->stream, SELECT_RUNS, &t, error));
@@ -453,7 +453,7 @@ enum status launch_floor(double *us, error_text *error)
 
 /* ---- the oracle of selection ------------------------------------------------------------------- */
 
-/* Whether a plan takes the layer, and may be as fast as `best` microseconds. One run tells: four times that, and what
+/* Returns whether a plan takes the layer, and may be as fast as `best` microseconds. Few runs tell: four times that, and what
  * launches of several kernels may take, is too much. The slowest kernels take a thousand times the fastest one's time. */
 static bool may_win(network *net, int number, sparse_plan *plan, double best, double *once_us)
 {

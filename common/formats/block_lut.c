@@ -51,21 +51,27 @@ static void choose_cuts(lists *l, int outs, const int *ptr)
     l->least = round_up(l->whole, 4) > 4 ? round_up(l->whole, 4) : 4;
 }
 
-/* The piece that has this place, and the first place of a piece. */
+/* Returns the place of an output, or behind the last one, among all pairs and outputs. */
+static int64_t place_of(const lists *l, int out)
+{
+    return (int64_t)l->ptr[out] + out;
+}
+
+/* Returns the piece that has this place, and the first place of a piece. */
 static int64_t piece_at(const lists *l, int64_t place)
 {
-    return place * l->pieces / (l->ptr[l->outs] + l->outs);
+    return place * l->pieces / place_of(l, l->outs);
 }
 static int64_t begin_of_piece(const lists *l, int64_t piece)
 {
-    return ((l->ptr[l->outs] + (int64_t)l->outs) * piece + l->pieces - 1) / l->pieces;
+    return (place_of(l, l->outs) * piece + l->pieces - 1) / l->pieces;
 }
 
-/* The end of the segment of a piece that begins at pair `from` of an output's list of n. A cut that would leave one pair on
+/* Returns the end of the segment of a piece that begins at pair `from` of an output's list of n. A cut that would leave one pair on
  * either side is left out. */
 static int end_in_piece(const lists *l, int out, int from, int n)
 {
-    const int64_t zero = (int64_t)l->ptr[out] + out;
+    const int64_t zero = place_of(l, out);
     int64_t piece = piece_at(l, zero + from), end;
     do {
         end = begin_of_piece(l, ++piece) - zero;
@@ -151,7 +157,7 @@ static void write_pieces(const lists *l, block_lut *t)
         const int *header = t->host + BLOCK_LUT_HEADER * s;
         if (header[2] != out) before = 0;
         out = header[2];
-        const int64_t piece = piece_at(l, l->ptr[out] + out + before + header[1] / 2);
+        const int64_t piece = piece_at(l, place_of(l, out) + before + header[1] / 2);
         if (piece != last) t->first_of_piece[t->pieces++] = s;
         last = piece;
         before += header[1];

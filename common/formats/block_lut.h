@@ -8,8 +8,8 @@
  *   pair     {input block, number of the block}
  *
  * Segments of one output have the same share, 1, 2 ...: it numbers the outputs that have several, and those have to agree
- * about who writes. A segment with share 0 is alone. An output without blocks has a segment without pairs, at the end:
- * somebody must write its zeros.
+ * about who writes. A segment with share 0 is alone. An output without blocks has a segment without pairs, at the end, or in
+ * pieces at its place: somebody must write its zeros.
  *
  * The table is made on the host: a layout is fixed for the whole of a training.
  *
@@ -62,7 +62,8 @@ typedef struct block_lut {
 } block_lut;
 
 /* Makes the table of the layout's columns (fprop), or rows (`rows`, bprop), by that rule. limit: at least 1; BLOCK_LUT_EVEN's
- * `longest`, or the pieces wanted by BLOCK_LUT_PIECES, of which there may be fewer. The caller frees *lut. On error *lut is NULL and nothing is left allocated. */
+ * `longest`, or the pieces wanted by BLOCK_LUT_PIECES, of which there may be fewer. The caller frees *lut. On error *lut is NULL
+ * and nothing is left allocated. */
 cudaError_t block_lut_build(const block_layout *layout, bool rows, enum block_lut_rule rule,
                             int limit, block_lut **lut);
 

@@ -28,6 +28,7 @@ constexpr int FRAGMENTS = 2;
 constexpr int AHEAD = 4; /* groups whose words of A a lane holds */
 constexpr int SPAN = 2;  /* groups whose rows of B come to shared memory at a time */
 constexpr int STAGES = AHEAD / SPAN;
+static_assert(STAGES == 2, "one stage is multiplied while the other is copied");
 
 enum { TUNE_SPLIT };
 
@@ -224,7 +225,7 @@ static cudaError_t encode(spmm_plan *plan, two_four_state *s)
     return cudaMalloc(&s->sums.d_sum, sums * sizeof(float));
 }
 
-/* Chooses SPLIT: no more than it takes to give each multiprocessor three blocks, whose copies fill its share of memory. Each split
+/* Chooses SPLIT: no more than it takes to give each multiprocessor three blocks, whose loads keep its share of memory busy. Each split
  * more writes and reads all of C in fp32, and the first wants a second kernel. */
 static int fewest_splits(const spmm_plan *plan)
 {

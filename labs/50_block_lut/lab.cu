@@ -6,7 +6,7 @@
  * Changed   There is no lab of this operation before. Where lists are cut, several thread blocks share an output, and
  *           SUM says how they add up: parts in order (ours), locks, atomics; or lists are not cut.
  * Run       make lab50 && ./lab50 blocks:in=1024,kind=attach 64       ./lab50 --set PASS=bprop,SUM=locks
- * Watch     Warps meet at lists and in the end alone: what a warp reads of shared memory, it has copied itself.
+ * Watch     Warps meet at lists and at the end of a segment alone: what a warp reads of shared memory, it has copied itself.
  * Paper     S. Gray, A. Radford, D. P. Kingma: GPU Kernels for Block-Sparse Weights, 2017.
  */
 #include "product.cuh"
@@ -78,7 +78,7 @@ static __device__ __forceinline__ void make_segment(const product_of &a, int num
     finish<S>(a, number, segment.z, segment.w, sum);
 }
 
-/* A thread block, a piece and a slice of its outputs. */
+/* Makes a piece's part of a slice, segment after segment: a thread block. */
 template <class S>
 static __global__ void __launch_bounds__(THREADS, 4) bsmm_block_lut_kernel(const product_of a)
 {
@@ -153,10 +153,10 @@ static int64_t count_segments(const bsmm_plan *plan, int longest)
     return segments;
 }
 
-/* The most pairs of an even segment. Four thread blocks fit on a multiprocessor. So segments are
- * best as short as four shares of all work for each, while all still have a place at once. Up to a
- * little more than three shares are tried. If some have no place then either, there are three shares: the
- * fourth place is for whoever has the shorter ones. A warp gets four steps at least. */
+/* Returns the most pairs of an even segment. Four thread blocks fit on a multiprocessor. So a quarter of
+ * its share of the pairs is best, if all segments then have a place at once. Else they may grow to a little
+ * over a third. If places do not suffice even so, a segment is a third, and the fourth place is for whoever
+ * has shorter ones. A warp gets four steps at least. */
 static int longest_segment(const bsmm_plan *plan, const lut_state *s)
 {
     const int64_t sms = std::max(device_facts_get()->sms, 1);
@@ -172,8 +172,8 @@ static int longest_segment(const bsmm_plan *plan, const lut_state *s)
     return std::max(longest, 4 * WARPS * STEP / plan->block);
 }
 
-/* The pieces of a slice: as many as have a place at once, of four on a multiprocessor. Many slices have more rounds than one,
- * eight at least, so that the last one's gaps count little. A warp gets four steps at least. */
+/* Counts the pieces of a slice: as many as have a place at once, of four on a multiprocessor. Many slices have
+ * eight rounds at least, so that the last one's gaps count little. A warp gets four steps at least. */
 static int count_pieces(const bsmm_plan *plan, const lut_state *s)
 {
     const int ROUNDS = 8;

@@ -64,13 +64,13 @@ END
 }
 
 @test "what a command writes after it was told to stop is waited for, and saved" {
-    printf '%s\n' '#!/bin/sh' 'trap "sleep 1; echo late >report/results/fake/late.csv; exit 1" TERM' 'sleep 31.5 & wait' >slow
+    printf '%s\n' '#!/bin/sh' 'trap "sleep 1; echo late >report/results/fake/late.csv; exit 1" TERM' 'sleep 32.5 & wait' >slow
     chmod +x slow
     queue '9 ONLY=x ./slow; touch later'
     SAVE=out run -124 scripts/measure-queue lines 1
     [ ! -e later ]
     tar -tzf out/rows.tgz | grep -qx report/results/fake/late.csv
-    run -1 pgrep -f 'sleep 31.5'
+    run -1 pgrep -f 'sleep 32.5'
 }
 
 @test "two GPUs share the lines; two at once are one that takes them; nvidia-smi says which there are" {
