@@ -37,7 +37,8 @@ endif
 
 OUT := $(BUILD)/$(BACKEND)$(if $(filter 1,$(DEBUG)),-debug)
 
-OPTIMISE := $(if $(filter 1,$(DEBUG)),-O0,-O2)
+# FAST=1 is a build of which nothing is run: C code takes a third of the time.
+OPTIMISE := $(if $(filter 1,$(DEBUG) $(FAST)),-O0,-O2)
 WARN := -Wall -Wextra $(if $(filter 1,$(WERROR)),-Werror)
 INCLUDES := -Icommon -I.
 DEPS = -MMD -MP
@@ -52,7 +53,7 @@ NVCC := $(CUDA_HOME)/bin/nvcc
 NEWEST := $(lastword $(ARCHS))
 # 90a is 90 with what only such a GPU has: products of a warpgroup (common/device/wgmma.cuh). What is compiled
 # for the GPUs to come must not have it.
-# FAST=1, a build of which nothing is run (mk/rules.mk), has no PTX: making it takes a tenth of the time or more, and
+# FAST=1 has no PTX: making it takes a tenth of the time or more, and
 # device-code makes that of a newer one.
 GENCODE := $(foreach a,$(patsubst 90,90a,$(ARCHS)),-gencode arch=compute_$(a),code=sm_$(a)) \
            $(if $(filter 1,$(FAST)),,-gencode arch=compute_$(NEWEST),code=compute_$(NEWEST))
