@@ -392,29 +392,22 @@ static enum status launch_layer(void *arg, error_text *error)
     return STATUS_OK;
 }
 
-/* Times a single run of a layer, the second of three, after one that loads its kernels. The launch counts, too. */
-static enum status time_once(network *net, int number, sparse_plan *plan, double *us,
-                             error_text *error)
+/* Times a layer. First the median of three single runs, after one that loads its kernels; the launch counts there. Beyond
+ * limit_us that is the answer. Events are half a microsecond apart, so a graph then repeats a short layer. A long one needs few
+ * repeats and has few, or a slow kernel would take minutes. */
+static enum status time_layer(network *net, int number, sparse_plan *plan, double limit_us,
+                              double *us, error_text *error)
 {
+    const double enough_us = 400;
     repeated r = {net, number, plan, 1};
     spread t;
     TRY(time_work(launch_layer, &r, net->stream, 1, 3, &t, error));
     *us = t.median_ms * 1e3;
-    return STATUS_OK;
-}
-
-/* Times a layer that takes once_us at most. Events are half a microsecond apart, so a graph repeats a short layer. A long one
- * needs few repeats and has few, or a slow kernel would take minutes. */
-static enum status time_layer(network *net, int number, sparse_plan *plan, double once_us,
-                              double *us, error_text *error)
-{
-    const double enough_us = 400;
-    const double wanted = ceil(enough_us / once_us);
-    const int times = wanted > MOST_REPEATS ? MOST_REPEATS : (int)wanted;
-    repeated r = {net, number, plan, times};
-    spread t;
+    if (*us > limit_us) return STATUS_OK;
+    const double wanted = ceil(enough_us / *us);
+    r.times = wanted > MOST_REPEATS ? MOST_REPEATS : (int)wanted;
     TRY(time_as_graph(one_layer, &r, net->stream, SELECT_RUNS, &t, error));
-    *us = t.median_ms * 1e3 / times;
+    *us = t.median_ms * 1e3 / r.times;
     return STATUS_OK;
 }
 
@@ -422,10 +415,8 @@ enum status network_time(network *net, int runs, net_times *times, error_text *e
 {
     TRY(time_as_graph(whole_net, net, net->stream, runs, &times->whole, error));
     for (int i = 0; i < NUM_LAYERS; i++) {
-        double once_us;
         progress_show(i, NUM_LAYERS, net->v.name);
-        TRY(time_once(net, i, NULL, &once_us, error));
-        TRY(time_layer(net, i, NULL, once_us, &times->layer_us[i], error));
+        TRY(time_layer(net, i, NULL, INFINITY, &times->layer_us[i], error));
     }
     progress_clear();
     return STATUS_OK;
@@ -453,33 +444,24 @@ enum status launch_floor(double *us, error_text *error)
 
 /* ---- the oracle of selection ------------------------------------------------------------------- */
 
-/* Returns whether a plan takes the layer, and may be as fast as `best` microseconds. Few runs tell: four times that, and what
- * launches of several kernels may take, is too much. The slowest kernels take a thousand times the fastest one's time. */
-static bool may_win(network *net, int number, sparse_plan *plan, double best, double *once_us)
-{
-    const double launches_us = 100;
-    error_text why;
-    return cudaDeviceSynchronize() == cudaSuccess &&
-           time_once(net, number, plan, once_us, &why) == STATUS_OK &&
-           *once_us < 4 * best + launches_us;
-}
-
-/* A kernel that cannot take the layer, or fails, is passed over. */
+/* Passes over a kernel that cannot take the layer, or fails, or takes four times the best one's time in single runs. The launches
+ * of several kernels are allowed for. The slowest kernels take a thousand times the best one's time. */
 static enum status select_for(network *net, int number, error_text *error)
 {
     device_layer *d = &net->layers[number];
-    double best, us, once_us;
+    const double launches_us = 100;
+    double best, us;
     const char *name;
     int at = 0;
-    TRY(time_once(net, number, NULL, &once_us, error));
-    TRY(time_layer(net, number, NULL, once_us, &best, error));
+    TRY(time_layer(net, number, NULL, INFINITY, &best, error));
     while ((name = next_kernel(net, &at))) {
         sparse_plan *plan;
         error_text why;
         progress_within(name, 0);
         if (make_plan(net, number, name, &plan) != SPARSE_OK) continue;
-        if (may_win(net, number, plan, best, &once_us) &&
-            time_layer(net, number, plan, once_us, &us, &why) == STATUS_OK && us < best) {
+        if (cudaDeviceSynchronize() == cudaSuccess &&
+            time_layer(net, number, plan, 4 * best + launches_us, &us, &why) == STATUS_OK &&
+            us < best) {
             sparse_plan *const kept = d->plan;
             d->plan = plan;
             plan = kept;

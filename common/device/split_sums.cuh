@@ -9,6 +9,8 @@
 #include "device/half.cuh"
 #include "device/vec.cuh"
 
+#include <stdint.h>
+
 constexpr int SPLITS[] = {1, 2, 3, 4, 6}; /* what the tunable SPLIT may be */
 constexpr int WIDEST_TILE = 64;
 
@@ -41,13 +43,14 @@ inline int slices_of(int N)
 }
 
 /* Chooses SPLIT for rows of `across` groups of 64 columns. A block waits for its copies most of the time, so the more
- * blocks a multiprocessor has the better. But each needs groups enough to be worth its beginning and its end (lab 9's LOG.md). */
-inline int choose_splits(int across)
+ * blocks a multiprocessor has the better, up to `enough` splits. But each needs groups enough to be worth its beginning and its end
+ * (lab 9's LOG.md). */
+inline int choose_splits(int across, int64_t enough = INT64_MAX)
 {
     constexpr int LEAST_GROUPS = 8;
     int best = 1;
     for (int splits : SPLITS)
-        if (across / splits >= LEAST_GROUPS) best = splits;
+        if (best < enough && across / splits >= LEAST_GROUPS) best = splits;
     return best;
 }
 

@@ -135,8 +135,7 @@ static void write_table(const lists *l, block_lut *t)
     int next = 0, pair = BLOCK_LUT_HEADER / 2 * t->segments, share = 0;
     for (int i = 0; i < l->outs; i++) {
         const int o = l->order[i], segments = segments_of(l, o);
-        const bool is_shared = segments > 1, is_empty = l->ptr[o + 1] == l->ptr[o];
-        if (is_empty && l->pieces == 0) continue; /* at the end */
+        const bool is_shared = segments > 1;
         if (is_shared) {
             t->first_segment[share] = next;
             t->part_start[share + 1] = t->part_start[share] + segments;
@@ -144,8 +143,6 @@ static void write_table(const lists *l, block_lut *t)
         }
         write_output(l, o, is_shared ? share : 0, &next, &pair, t);
     }
-    for (int o = 0; l->pieces == 0 && o < l->outs; o++)
-        if (l->ptr[o + 1] == l->ptr[o]) write_output(l, o, 0, &next, &pair, t);
 }
 
 /* Notes where pieces begin: a segment is of the piece that has its middle. */
@@ -165,29 +162,35 @@ static void write_pieces(const lists *l, block_lut *t)
     t->first_of_piece[t->pieces] = t->segments;
 }
 
-/* An output and the pairs of its longest segment. */
+/* An output and its rank: cut evenly, the pairs of its longest segment. */
 typedef struct ranked {
-    int out, pairs;
+    int out, rank;
 } ranked;
 
-static int longer_first(const void *a, const void *b)
+static int higher_first(const void *a, const void *b)
 {
     const ranked *x = a, *y = b;
-    return x->pairs != y->pairs ? (x->pairs < y->pairs) - (x->pairs > y->pairs) : x->out - y->out;
+    return x->rank != y->rank ? (x->rank < y->rank) - (x->rank > y->rank) : x->out - y->out;
 }
 
-/* Puts outputs into the order of the table: as they are, or, cut evenly, longer segments first. */
+/* Returns the rank of an output with so many pairs. */
+static int rank_of(const lists *l, int pairs)
+{
+    if (l->pieces > 0) return 0;
+    if (pairs == 0) return -1;
+    return l->longest > 0 ? round_up(pairs, round_up(pairs, l->longest)) : 0;
+}
+
+/* Puts outputs into the order of the table: in pieces as they are; else those without pairs last, and, cut evenly, longer
+ * segments first. */
 static cudaError_t put_in_order(lists *l)
 {
     l->order = malloc(((size_t)l->outs + 1) * sizeof *l->order);
     ranked *r = malloc(((size_t)l->outs + 1) * sizeof *r);
-    for (int o = 0; l->order && r && o < l->outs; o++) {
-        const int n = l->ptr[o + 1] - l->ptr[o];
-        const bool has_pairs = l->longest > 0 && n > 0;
-        r[o] = (ranked){o, has_pairs ? round_up(n, round_up(n, l->longest)) : 0};
-    }
+    for (int o = 0; l->order && r && o < l->outs; o++)
+        r[o] = (ranked){o, rank_of(l, l->ptr[o + 1] - l->ptr[o])};
     const bool good = l->order && r;
-    if (good) qsort(r, l->outs, sizeof *r, longer_first);
+    if (good) qsort(r, l->outs, sizeof *r, higher_first);
     for (int o = 0; good && o < l->outs; o++)
         l->order[o] = r[o].out;
     free(r);
@@ -211,8 +214,10 @@ static cudaError_t fill(const lists *l, block_lut *t)
     CUDA_TRY(publish(t->host, t->ints, &t->device));
     CUDA_TRY(publish(t->part_start, t->shares + 1, &t->d_part_start));
     CUDA_TRY(publish(t->first_segment, t->shares + 1, &t->d_first_segment));
-    t->pieces = l->pieces > 0 ? 0 : t->segments;
-    if (l->pieces == 0) return cudaSuccess;
+    if (l->pieces == 0) {
+        t->pieces = t->segments;
+        return cudaSuccess;
+    }
     t->first_of_piece = calloc((size_t)t->segments + 1, sizeof *t->first_of_piece);
     if (!t->first_of_piece) return cudaErrorMemoryAllocation;
     write_pieces(l, t);
@@ -243,6 +248,15 @@ cudaError_t block_lut_build(const block_layout *layout, bool rows, enum block_lu
     else
         block_lut_free(t);
     return error;
+}
+
+int64_t block_lut_even_segments(const block_layout *layout, bool rows, int longest)
+{
+    const lists l = {.ptr = rows ? layout->row_ptr : layout->col_ptr, .longest = longest};
+    int64_t segments = 0;
+    for (int o = 0; o < (rows ? layout->rows : layout->cols); o++)
+        segments += segments_of(&l, o);
+    return segments;
 }
 
 size_t block_lut_bytes(const block_lut *lut)

@@ -67,6 +67,9 @@ typedef struct block_lut {
 cudaError_t block_lut_build(const block_layout *layout, bool rows, enum block_lut_rule rule,
                             int limit, block_lut **lut);
 
+/* Counts the segments of all outputs that BLOCK_LUT_EVEN would make. */
+int64_t block_lut_even_segments(const block_layout *layout, bool rows, int longest);
+
 /* Bytes of the table on the device. */
 size_t block_lut_bytes(const block_lut *lut);
 

@@ -225,18 +225,14 @@ static cudaError_t encode(spmm_plan *plan, two_four_state *s)
     return cudaMalloc(&s->sums.d_sum, sums * sizeof(float));
 }
 
-/* Chooses SPLIT: no more than it takes to give each multiprocessor three blocks, whose loads keep its share of memory busy. Each split
- * more writes and reads all of C in fp32, and the first wants a second kernel. */
+/* Chooses SPLIT: no more than it takes to give each multiprocessor three blocks, whose loads keep its share of memory
+ * busy. Each split more writes and reads all of C in fp32, and the first wants a second kernel. */
 static int fewest_splits(const spmm_plan *plan)
 {
-    constexpr int BLOCKS = 3, LEAST_GROUPS = 8;
+    constexpr int BLOCKS = 3;
     const int64_t wanted = (int64_t)BLOCKS * device_facts_get()->sms;
-    const int64_t blocks = (int64_t)groups_of(plan->A.rows) * slices_of(plan->N);
-    int best = 1;
-    for (int splits : SPLITS)
-        if (blocks * best < wanted && groups_of(plan->A.cols) / splits >= LEAST_GROUPS)
-            best = splits;
-    return best;
+    const int64_t blocks = max((int64_t)groups_of(plan->A.rows) * slices_of(plan->N), (int64_t)1);
+    return choose_splits(groups_of(plan->A.cols), (wanted + blocks - 1) / blocks);
 }
 
 static cudaError_t fill_state(spmm_plan *plan, two_four_state *s)

@@ -142,17 +142,6 @@ static void (*const CHOOSE[][2])(int N, lut_state *s) = {
     {choose_tokens<64, false>, choose_tokens<64, true>},
 };
 
-/* Returns the segments of all outputs if none has more than `longest` pairs. */
-static int64_t count_segments(const bsmm_plan *plan, int longest)
-{
-    const block_layout *l = plan->layout;
-    const int *ptr = plan->transposed ? l->row_ptr : l->col_ptr;
-    int64_t segments = 0;
-    for (int o = 0; o < bsmm_outs(plan); o++)
-        segments += std::max((ptr[o + 1] - ptr[o] + longest - 1) / longest, 1);
-    return segments;
-}
-
 /* Returns the most pairs of an even segment. Four thread blocks fit on a multiprocessor. So a quarter of
  * its share of the pairs is best, if all segments then have a place at once. Else they may grow to a little
  * over a third. If places do not suffice even so, a segment is a third, and the fourth place is for whoever
@@ -161,14 +150,18 @@ static int longest_segment(const bsmm_plan *plan, const lut_state *s)
 {
     const int64_t sms = std::max(device_facts_get()->sms, 1);
     const int64_t blocks = std::max(plan->layout->blocks, 1), work = blocks * s->slices;
+    const auto have_places = [&](int longest) {
+        return block_lut_even_segments(plan->layout, plan->transposed, longest) * s->slices <=
+               4 * sms;
+    };
     const int three = (int)std::min((work + 3 * sms - 1) / (3 * sms), blocks);
     int longest = (int)std::min((work + 4 * sms - 1) / (4 * sms), blocks);
     const int most = (int64_t)bsmm_outs(plan) * s->slices > 4 * sms
                          ? longest /* an output has one at least */
                          : three + three / 8;
-    while (longest < most && count_segments(plan, longest) * s->slices > 4 * sms)
+    while (longest < most && !have_places(longest))
         longest++;
-    if (count_segments(plan, longest) * s->slices > 4 * sms) longest = three;
+    if (!have_places(longest)) longest = three;
     return std::max(longest, 4 * WARPS * STEP / plan->block);
 }
 
